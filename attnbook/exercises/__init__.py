@@ -1,0 +1,54 @@
+"""The course's exercises: find one by id, grade an answer.
+
+outcome = grade("softmax", candidate)
+outcome.status    "not attempted" | "passed" | "failed" | "error"
+outcome.mistake   name of the recognised mistake, or None
+outcome.message   what a student reads
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+from typing import Any
+
+from attnbook.exercises.exercise import Exercise, Outcome
+
+# Chapter slug -> (module, ids in order). Written out so that looking up a NumPy exercise never
+# imports a chapter that needs torch; a test keeps it equal to what the modules define.
+CHAPTERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "02-softmax": (
+        "ch02_softmax",
+        ("softmax", "log_sum_exp", "softmax_jacobian", "temperature_for"),
+    ),
+}
+
+
+def ids() -> list[str]:
+    """All exercise ids, in the order of the course."""
+    return [exercise_id for _, names in CHAPTERS.values() for exercise_id in names]
+
+
+@functools.cache
+def get(exercise_id: str) -> Exercise:
+    """The exercise of that id; KeyError with the nearest ids if there is none."""
+    for module, names in CHAPTERS.values():
+        if exercise_id in names:
+            exercises = importlib.import_module(f"attnbook.exercises.{module}").EXERCISES
+            return next(exercise for exercise in exercises if exercise.id == exercise_id)
+    near = difflib.get_close_matches(str(exercise_id), ids(), n=3)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    raise KeyError(f"There is no exercise named {exercise_id!r}.{hint}")
+
+
+def in_chapter(slug: str) -> list[Exercise]:
+    """The exercises of a chapter, in order; an empty list if it has none."""
+    return [get(exercise_id) for exercise_id in CHAPTERS.get(slug, ("", ()))[1]]
+
+
+def grade(exercise_id: str, candidate: Any, seed: int = 0) -> Outcome:
+    """Grade a candidate on cases drawn from `seed`. Never raises for what the candidate does."""
+    from attnbook.exercises import engine
+
+    return engine.grade(get(exercise_id), candidate, seed)

@@ -1,0 +1,366 @@
+"""Grade a candidate: plan the inputs, use the candidate, judge what came.
+
+Only `use` (run.py) touches the candidate. `plan` and `judge` never do, so the middle step can move
+to another process without the expected values going with it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attnbook.exercises import facts
+from attnbook.exercises.compare import Difference, alike, article, difference
+from attnbook.exercises.exercise import Call, Exercise, Mistake, Outcome, Probe, Result
+from attnbook.exercises.run import globals_read, unfinished, use
+
+SMALL = 9  # numbers in an example that is shown whole
+
+REPEAT = Probe(
+    "two calls agree",
+    "calling it twice with the same input gives the same result",
+    lambda rng: [],
+    cause="The result changes from call to call: something random, or something remembered from "
+    "an earlier call, is at work.",
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One call, and the probe it belongs to."""
+
+    probe: Probe
+    call: Call
+
+
+def plan(exercise: Exercise, seed: int) -> list[Trial]:
+    """The calls an exercise makes, in order; the same for the same seed."""
+    if exercise.kind in ("object", "answer"):
+        return [Trial(Probe("value", exercise.summary, lambda rng: []), Call(how="value"))]
+    trials = []
+    for probe in exercise.probes:
+        rng = np.random.default_rng([seed, zlib.crc32(f"{exercise.id}/{probe.name}".encode())])
+        trials += [Trial(probe, call) for call in probe.calls(rng)]
+    return [*trials, Trial(REPEAT, trials[0].call)]
+
+
+def answer(candidate: Any, trials: Sequence[Trial], library: str = "numpy") -> list[Result]:
+    """Use the candidate on every call; stops at the first that does not end or is unfinished."""
+    results: list[Result] = []
+    for trial in trials:
+        results.append(use(candidate, trial.call, library))
+        if results[-1].timed_out or unfinished(results[-1].kind):
+            break
+    return results
+
+
+def judge(
+    exercise: Exercise, trials: Sequence[Trial], results: Sequence[Result], seed: int
+) -> Outcome:
+    """The verdict on the results of a candidate (which is not needed any more)."""
+    if results and unfinished(results[0].kind):
+        return Outcome(exercise, "not attempted")
+    if exercise.kind in ("object", "answer"):
+        return _judge_value(exercise, results[0], seed)
+    expected = answer(exercise.reference, trials[: len(results)], exercise.library)
+    differences = [
+        difference(got, want, exercise.returns, trial.probe.tolerance)
+        for trial, got, want in zip(trials, results, expected, strict=False)
+    ]
+    wrong = [n for n, found in enumerate(differences) if found]
+    if not wrong:
+        printed = any(result.printed for result in results)
+        return Outcome(exercise, "passed", notes=(_PRINTS,) if printed else ())
+    return _explain(exercise, trials, results, expected, differences, wrong)
+
+
+_PRINTS = "Your code prints while it works; the check kept that off the page."
+
+
+def grade(exercise: Exercise, candidate: Any, seed: int = 0) -> Outcome:
+    """Plan, use and judge in this process."""
+    misuse = _misuse(exercise, candidate)
+    if misuse:
+        return misuse
+    trials = plan(exercise, seed)
+    results = answer(candidate, trials, exercise.library)
+    outcome = judge(exercise, trials, results, seed)
+    names = globals_read(candidate) if outcome.status in ("failed", "error") else []
+    if names and outcome.mistake is None:
+        listed = ", ".join(f"`{name}`" for name in names)
+        outcome = _with(
+            outcome,
+            mistake="depends on a notebook variable",
+            cause=f"Your code reads {listed} from the notebook instead of from its arguments, so it "
+            "cannot follow when the arguments change.",
+        )
+    return outcome
+
+
+def _with(outcome: Outcome, **changes: Any) -> Outcome:
+    return Outcome(**{**outcome.__dict__, **changes})
+
+
+def _misuse(exercise: Exercise, candidate: Any) -> Outcome | None:
+    """What was handed over is not the kind of thing asked for."""
+    call = exercise.signature
+
+    def no(what: str, hint: str, name: str) -> Outcome:
+        return Outcome(exercise, "error", "what you handed to the check", difference=what, hint=hint,
+                       mistake=name)  # fmt: skip
+
+    if exercise.kind in ("object", "answer"):
+        return None
+    if candidate is Ellipsis:
+        return Outcome(exercise, "not attempted")
+    if exercise.kind == "class" and not inspect.isclass(candidate):
+        return no(
+            f"The check was handed {_named(candidate)}; it needs the class `{exercise.id}` itself.",
+            f'Write `check("{exercise.id}", {exercise.id})`, without parentheses after the name.',
+            "not a class",
+        )
+    if exercise.kind == "function" and inspect.isclass(candidate):
+        return no(
+            f"`{candidate.__name__}` is a class; this exercise asks for a function.",
+            f"Begin with `def {call}:`.",
+            "class instead of function",
+        )
+    if exercise.kind == "function" and not callable(candidate):
+        return no(
+            f"The check was handed {_named(candidate)}; it needs the function itself.",
+            f'Write `check("{exercise.id}", {exercise.id})`, without calling it.',
+            "result instead of function",
+        )
+    return None
+
+
+def _named(value: Any) -> str:
+    kinds = {np.ndarray: "a NumPy array", type(None): "None", tuple: "a tuple", list: "a list"}
+    return kinds.get(type(value), article(type(value).__name__))
+
+
+def _explain(exercise, trials, results, expected, differences, wrong) -> Outcome:
+    first = wrong[0]
+    found: Difference = differences[first]
+    probe: Probe = trials[first].probe
+    # The example: the smallest failing call of the same probe; of any probe if that one is large.
+    same = [n for n in wrong if trials[n].probe is probe]
+    example = min(same, key=lambda n: trials[n].call.size())
+    if trials[example].call.size() > SMALL:
+        alike_found = [n for n in wrong if differences[n].aspect == found.aspect]
+        example = min(alike_found, key=lambda n: trials[n].call.size())
+        probe = trials[example].probe
+    found = differences[example]
+    name, cause, hint, read = _diagnose(
+        exercise, trials, results, expected, differences, wrong, probe, found
+    )
+    return Outcome(
+        exercise,
+        "error" if found.aspect in ("error", "time") else "failed",
+        probe.says,
+        _shown(exercise, trials[example].call),
+        expected[example].value,
+        results[example].value,
+        found.sentence,
+        name,
+        cause,
+        hint or exercise.hints[0],
+        read or exercise.read,
+    )
+
+
+def _diagnose(exercise, trials, results, expected, differences, wrong, probe, found):
+    """(name, cause, hint, read): known mistake, then what the failure itself says, then facts."""
+    mistake = _recognise(exercise, trials, results, wrong)
+    if mistake:
+        return mistake.name, mistake.says, mistake.hint, mistake.read
+    if found.aspect == "error":
+        name, cause = _about_error(results[wrong[0]].error or "", exercise)
+        return name, probe.cause if not cause and probe.cause else cause, "", probe.read
+    if found.aspect in _GENERAL:
+        return (*_GENERAL[found.aspect], "", probe.read)
+    values = [n for n in wrong if differences[n].aspect in ("value", "shape")]
+    if values and len(values) == len(wrong):
+        fact = facts.recover([results[n] for n in values], [expected[n] for n in values])
+        if fact:
+            return (*fact, "", probe.read)
+    return None, probe.cause or "", "", probe.read
+
+
+_GENERAL = {
+    "time": ("never ends", "A loop whose condition stays true, or far too much work."),
+    "nothing": ("returns nothing", "A function without `return` gives back None."),
+    "changed": (
+        "changes its input",
+        "An operation such as `x -= …` or `x[...] = …` writes into the caller's array. "
+        "Make a new array, or copy first.",
+    ),
+    "dtype": (
+        "dtype not kept",
+        "A new array made by np.zeros, np.empty or a list is float64; give it the input's dtype.",
+    ),
+    "type": ("wrong type", ""),
+    "count": ("wrong number of results", ""),
+}
+
+_ERRORS = {
+    "RecursionError": ("calls itself for ever", "The function calls itself by its own name."),
+    "NameError": (
+        "name not defined",
+        "A name is used that is not defined: a misspelling, or a set-up cell that was not run.",
+    ),
+    "UnboundLocalError": (
+        "name not defined",
+        "A variable is read before it is given a value inside the function.",
+    ),
+    "TypeError": ("raises an error", "A call or an operation got something it cannot work with."),
+    "ValueError": ("raises an error", "Most often two shapes that do not fit together."),
+    "RuntimeError": ("raises an error", "Most often two shapes that do not fit together."),
+    "IndexError": ("raises an error", "An index runs past the end of an axis: is a size fixed?"),
+    "MemoryError": ("out of memory", "An array far larger than the input was asked for."),
+    "SystemExit": ("ends the program", "The code calls exit() or quit(); return instead."),
+}
+
+
+def _about_error(error: str, exercise: Exercise) -> tuple[str, str]:
+    name, _, sentence = error.partition(":")
+    if name == "TypeError" and ("argument" in sentence or "keyword" in sentence):
+        return (
+            "wrong parameters",
+            f"The exercise calls it as `{exercise.signature}`: keep the names and their order.",
+        )
+    return _ERRORS.get(name, ("raises an error", ""))
+
+
+def _recognise(exercise: Exercise, trials, results, wrong) -> Mistake | None:
+    """The known mistake that gives the candidate's outputs on every failing call and on most others."""
+    best, best_score = None, 0.5
+    for mistake in exercise.mistakes:
+        if mistake.symptom:
+            agrees = [mistake.symptom(trials[n].call, results[n]) for n in wrong]
+            if agrees and all(agrees):
+                return mistake
+            continue
+        if not callable(mistake.wrong):
+            continue
+        score = _agreement(mistake, exercise.library, trials, results, wrong)
+        if score > best_score:
+            best, best_score = mistake, score
+    return best
+
+
+def _agreement(mistake: Mistake, library: str, trials, results, wrong) -> float:
+    """Share of all calls on which they agree; 0 as soon as a failing call tells them apart."""
+    order = [*wrong, *(n for n in range(len(results)) if n not in set(wrong))]
+    agree = 0
+    for place, n in enumerate(order):
+        theirs = use(mistake.wrong, trials[n].call, library)
+        same = alike(results[n], theirs, trials[n].probe.tolerance)
+        if place < len(wrong) and not same:
+            return 0.0
+        agree += same
+    return agree / len(order)
+
+
+def _shown(exercise: Exercise, call: Call) -> tuple[tuple[str, Any], ...]:
+    """The arguments of a call by name."""
+    names = [part.split("=")[0].strip() for part in _parameters(exercise.signature)]
+    if call.how == "module":
+        init = ", ".join(map(str, call.options.get("init", ())))
+        first = (("module", f"{exercise.id}({init})"),)
+        args = call.options["calls"][0][0] if "calls" in call.options else call.args
+        return first + tuple(zip(("x", "mask"), args, strict=False)) + tuple(call.kwargs.items())
+    names += [f"argument {n + 1}" for n in range(len(names), len(call.args))]
+    return tuple(zip(names, call.args, strict=False)) + tuple(call.kwargs.items())
+
+
+def _parameters(signature: str) -> list[str]:
+    inside = signature[signature.index("(") + 1 : signature.rindex(")")] if "(" in signature else ""
+    return [part for part in inside.split(",") if part.strip()]
+
+
+def _judge_value(exercise: Exercise, result: Result, seed: int) -> Outcome:
+    """Objects are judged by their exercise's own judge, answers by their value."""
+    if result.error or result.timed_out or result.kind == "None":
+        found = difference(result, Result(value=0, kind="number"))
+        return Outcome(exercise, "error", exercise.summary, difference=found.sentence,
+                       mistake=_GENERAL.get(found.aspect, ("raises an error",))[0], hint=exercise.hints[0],
+                       read=exercise.read)  # fmt: skip
+    if exercise.kind == "answer":
+        return _judge_answer(exercise, result)
+    try:
+        with np.errstate(all="ignore"):
+            finding = exercise.judge(result.value, np.random.default_rng(seed))
+    except (TypeError, ValueError, AttributeError, IndexError, KeyError):
+        return Outcome(
+            exercise,
+            "failed",
+            exercise.summary,
+            difference=f"It is {article(result.kind)}; expected {exercise.signature}.",
+            mistake="wrong type",
+            hint=exercise.hints[0],
+            read=exercise.read,
+        )
+    if finding is None:
+        return Outcome(exercise, "passed")
+    mistake = exercise.mistake_named(finding.mistake)
+    return Outcome(
+        exercise,
+        "failed",
+        finding.tested,
+        finding.shown,
+        mistake=finding.mistake,
+        cause=mistake.says if mistake else "",
+        hint=(mistake.hint if mistake else "") or exercise.hints[0],
+        read=(mistake.read if mistake else None) or exercise.read,
+    )
+
+
+def _judge_answer(exercise: Exercise, result: Result) -> Outcome:
+    if _same_answer(result.value, exercise.reference, exercise.tolerance):
+        return Outcome(exercise, "passed")
+    mistake = next(
+        (m for m in exercise.mistakes if _same_answer(result.value, m.wrong, exercise.tolerance)),
+        None,
+    )
+    given = result.value if isinstance(result.value, str) else _plain(result.value)
+    return Outcome(
+        exercise,
+        "failed",
+        exercise.summary,
+        difference=f"You answered {given}."
+        if given is not None
+        else f"It is {article(result.kind)}; expected {exercise.signature}.",
+        mistake=mistake.name if mistake else None,
+        cause=mistake.says if mistake else "",
+        hint=(mistake.hint if mistake else "") or exercise.hints[0],
+        read=(mistake.read if mistake else None) or exercise.read,
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+
+
+def _same_answer(given: Any, wanted: Any, tolerance: float) -> bool:
+    """Letters without regard to case or blanks; numbers within the tolerance, also given as text."""
+    given = _plain(given)
+    if isinstance(wanted, str):
+        return isinstance(given, str) and given.strip().strip("().").casefold() == wanted.casefold()
+    if isinstance(wanted, (tuple, list)):
+        values = given.tolist() if isinstance(given, np.ndarray) else given
+        return (
+            isinstance(values, (tuple, list))
+            and len(values) == len(wanted)
+            and all(_same_answer(g, w, tolerance) for g, w in zip(values, wanted, strict=True))
+        )
+    try:
+        given, wanted = float(given), float(wanted)
+    except (TypeError, ValueError):
+        return False
+    return bool(np.isclose(given, wanted, rtol=tolerance, atol=tolerance))
