@@ -1,0 +1,89 @@
+"""The course's Sphinx extension: heading anchors, self-hosted maths, withheld solutions."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.errors import ExtensionError
+
+SOLUTIONS = "book/solutions/"
+WITHHELD = "Solutions are withheld on this copy of the course. Ask your instructor."
+# What tex-chtml.js may ask for later: its fonts and the TeX extensions it loads on demand.
+MATHJAX_PARTS = ["tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions"]
+
+
+def heading_anchor(title: str) -> str:
+    """The anchor JupyterLab gives a heading: spaces become hyphens, all else is kept."""
+    return title.replace(" ", "-")
+
+
+def read_switches(app: Sphinx, config: Config) -> None:
+    """`SOLUTIONS=no` in the environment withholds the solutions."""
+    config.withhold_solutions = os.environ.get("SOLUTIONS", "yes").lower() == "no"
+
+
+def is_withheld(app: Sphinx, docname: str) -> bool:
+    return app.config.withhold_solutions and docname.startswith(SOLUTIONS)
+
+
+def withheld(source: str) -> str:
+    """A solution page with its headings, so that links to it still work, and nothing under them."""
+    prose = re.sub(r"^(`{3,}|~{3,}|:{3,}).*?^\1[`~:]*\s*$", "", source, flags=re.M | re.S)
+    headings = re.findall(r"^#{1,6} .*$", prose, flags=re.M)
+    return "\n\n".join([headings[0], WITHHELD, *headings[1:]]) + "\n"
+
+
+def withhold_page(app: Sphinx, docname: str, source: list[str]) -> None:
+    if is_withheld(app, docname):
+        source[0] = withheld(source[0])
+
+
+def withhold_download(app: Sphinx, docname: str, *_: Any) -> None:
+    """The page's downloadable source says no more than the page."""
+    copy = Path(app.outdir, "_sources", docname + ".md")
+    if is_withheld(app, docname) and copy.exists():
+        copy.write_text(withheld(copy.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def name_sections(app: Sphinx, doctree: nodes.document) -> None:
+    """Give each section the anchor that notebooks use as one more id."""
+    for section in doctree.findall(nodes.section):
+        anchor = section.get("slug")
+        if anchor and anchor not in doctree.ids:
+            section["ids"].append(anchor)
+            doctree.ids[anchor] = section
+
+
+def copy_mathjax(app: Sphinx) -> None:
+    """Copy the needed part of MathJax from its installed package into the site."""
+    if app.builder.format != "html":
+        return
+    package = importlib.util.find_spec("mathjax")
+    if package is None or not package.submodule_search_locations:
+        raise ExtensionError("MathJax is missing: pip install -r requirements.txt")
+    source = Path(package.submodule_search_locations[0], "static", "mathjax", "es5")
+    for part in MATHJAX_PARTS:
+        target = Path(app.outdir, "_static", "mathjax", part)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (source / part).is_dir():
+            shutil.copytree(source / part, target, dirs_exist_ok=True)
+        else:
+            shutil.copy2(source / part, target)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_config_value("withhold_solutions", False, "env", bool)
+    app.connect("config-inited", read_switches)
+    app.connect("builder-inited", copy_mathjax)
+    app.connect("source-read", withhold_page)
+    app.connect("doctree-read", name_sections)
+    app.connect("html-page-context", lambda app, name, *_: withhold_download(app, name))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
