@@ -462,7 +462,7 @@ LOG_SUM_EXP = Exercise(
             "huge scores",
             "scores of ±1000 and ±10 000 give finite results",
             _huge,
-            cause="exp overflows at about 710: pull the largest score out of the sum first.",
+            cause="`exp` overflows at about 710: pull the largest score out of the sum first.",
         ),
         Probe("integers", "integer scores give a float64 result", _integers),
         Probe("dtype", "float32 in, float32 out; float16 in, float16 out", _float_kinds),
@@ -481,7 +481,7 @@ LOG_SUM_EXP = Exercise(
         Mistake(
             "no maximum pulled out",
             _naive_log_sum_exp,
-            "exp overflows to infinity above about 710, and underflows to 0 far below zero.",
+            "`exp` overflows to infinity above about 710, and underflows to 0 far below zero.",
             "Use m + log(Σ exp(s − m)) with m the largest score.",
         ),
         Mistake(

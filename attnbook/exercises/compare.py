@@ -38,9 +38,7 @@ def difference(got: Result, expected: Result, returns: tuple[str, ...] = (), tol
     found = _compare(got.value, got.kind, expected.value, expected.kind, returns, tolerance)
     if found is None and got.changed and not expected.changed:
         names = " and ".join(f"`{name}`" for name in got.changed)
-        found = Difference(
-            "changed", f"The result is right, but your code changed {names} in place."
-        )
+        found = Difference("changed", f"The result is right, but it changed {names} in place.")
     return found
 
 
@@ -158,7 +156,7 @@ def _alike(one: Any, other: Any, tolerance: float | None) -> bool:
     if isinstance(one, dict) or isinstance(other, dict):
         return isinstance(other, dict) and _same_dict(one, other)
     if one is None or other is None or isinstance(one, str) or isinstance(other, str):
-        return one is other or one == other
+        return type(one) is type(other) and one == other
     one, other = np.asarray(one), np.asarray(other)
     if one.shape != other.shape or one.dtype.kind not in "fiub" or other.dtype.kind not in "fiub":
         return False

@@ -6,6 +6,7 @@ to another process without the expected values going with it.
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import zlib
 from collections.abc import Sequence
@@ -93,17 +94,13 @@ def grade(exercise: Exercise, candidate: Any, seed: int = 0) -> Outcome:
     names = globals_read(candidate) if outcome.status in ("failed", "error") else []
     if names and outcome.mistake is None:
         listed = ", ".join(f"`{name}`" for name in names)
-        outcome = _with(
+        outcome = dataclasses.replace(
             outcome,
             mistake="depends on a notebook variable",
-            cause=f"Your code reads {listed} from the notebook instead of from its arguments, so it "
-            "cannot follow when the arguments change.",
+            cause=f"Your code reads {listed} from the notebook instead of from its arguments, so "
+            "it cannot follow when the arguments change.",
         )
     return outcome
-
-
-def _with(outcome: Outcome, **changes: Any) -> Outcome:
-    return Outcome(**{**outcome.__dict__, **changes})
 
 
 def _misuse(exercise: Exercise, candidate: Any) -> Outcome | None:
@@ -111,8 +108,8 @@ def _misuse(exercise: Exercise, candidate: Any) -> Outcome | None:
     call = exercise.signature
 
     def no(what: str, hint: str, name: str) -> Outcome:
-        return Outcome(exercise, "error", "what you handed to the check", difference=what, hint=hint,
-                       mistake=name)  # fmt: skip
+        tested = "what you handed to the check"
+        return Outcome(exercise, "error", tested, difference=what, hint=hint, mistake=name)
 
     if exercise.kind in ("object", "answer"):
         return None
@@ -176,7 +173,8 @@ def _explain(exercise, trials, results, expected, differences, wrong) -> Outcome
 
 def _diagnose(exercise, trials, results, expected, differences, wrong, probe, found):
     """(name, cause, hint, read): known mistake, then what the failure itself says, then facts."""
-    mistake = _recognise(exercise, trials, results, wrong)
+    late = all(differences[n].aspect in ("dtype", "type") for n in wrong)
+    mistake = None if late else _recognise(exercise, trials, results, expected, differences)
     if mistake:
         return mistake.name, mistake.says, mistake.hint, mistake.read
     if found.aspect == "error":
@@ -237,8 +235,9 @@ def _about_error(error: str, exercise: Exercise) -> tuple[str, str]:
     return _ERRORS.get(name, ("raises an error", ""))
 
 
-def _recognise(exercise: Exercise, trials, results, wrong) -> Mistake | None:
-    """The known mistake that gives the candidate's outputs on every failing call and on most others."""
+def _recognise(exercise: Exercise, trials, results, expected, differences) -> Mistake | None:
+    """The known mistake with the candidate's outputs on every failing call and most others."""
+    wrong = [n for n, found in enumerate(differences) if found]
     best, best_score = None, 0.5
     for mistake in exercise.mistakes:
         if mistake.symptom:
@@ -248,21 +247,27 @@ def _recognise(exercise: Exercise, trials, results, wrong) -> Mistake | None:
             continue
         if not callable(mistake.wrong):
             continue
-        score = _agreement(mistake, exercise.library, trials, results, wrong)
+        score = _agreement(mistake, exercise, trials, results, expected, differences)
         if score > best_score:
             best, best_score = mistake, score
     return best
 
 
-def _agreement(mistake: Mistake, library: str, trials, results, wrong) -> float:
-    """Share of all calls on which they agree; 0 as soon as a failing call tells them apart."""
-    order = [*wrong, *(n for n in range(len(results)) if n not in set(wrong))]
+def _agreement(mistake: Mistake, exercise, trials, results, expected, differences) -> float:
+    """Share of all calls on which they agree; 0 as soon as a failing call tells them apart.
+
+    On a failing call the mistake must fail in the same way (a wrong dtype is not a wrong value).
+    """
+    order = sorted(range(len(results)), key=lambda n: differences[n] is None)  # failing first
     agree = 0
-    for place, n in enumerate(order):
-        theirs = use(mistake.wrong, trials[n].call, library)
-        same = alike(results[n], theirs, trials[n].probe.tolerance)
-        if place < len(wrong) and not same:
-            return 0.0
+    for n in order:
+        tolerance = trials[n].probe.tolerance
+        theirs = use(mistake.wrong, trials[n].call, exercise.library)
+        same = alike(results[n], theirs, tolerance)
+        if differences[n]:
+            found = difference(theirs, expected[n], exercise.returns, tolerance)
+            if not same or found is None or found.aspect != differences[n].aspect:
+                return 0.0
         agree += same
     return agree / len(order)
 
@@ -288,9 +293,15 @@ def _judge_value(exercise: Exercise, result: Result, seed: int) -> Outcome:
     """Objects are judged by their exercise's own judge, answers by their value."""
     if result.error or result.timed_out or result.kind == "None":
         found = difference(result, Result(value=0, kind="number"))
-        return Outcome(exercise, "error", exercise.summary, difference=found.sentence,
-                       mistake=_GENERAL.get(found.aspect, ("raises an error",))[0], hint=exercise.hints[0],
-                       read=exercise.read)  # fmt: skip
+        return Outcome(
+            exercise,
+            "error",
+            exercise.summary,
+            difference=found.sentence,
+            mistake=_GENERAL.get(found.aspect, ("raises an error",))[0],
+            hint=exercise.hints[0],
+            read=exercise.read,
+        )
     if exercise.kind == "answer":
         return _judge_answer(exercise, result)
     try:
@@ -348,7 +359,7 @@ def _plain(value: Any) -> Any:
 
 
 def _same_answer(given: Any, wanted: Any, tolerance: float) -> bool:
-    """Letters without regard to case or blanks; numbers within the tolerance, also given as text."""
+    """Letters without regard to case or blanks; numbers within tolerance, or as text."""
     given = _plain(given)
     if isinstance(wanted, str):
         return isinstance(given, str) and given.strip().strip("().").casefold() == wanted.casefold()

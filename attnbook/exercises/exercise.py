@@ -1,4 +1,4 @@
-"""The nouns of an exercise: what is asked, how it is probed, and what can be said about an answer."""
+"""The nouns of an exercise: what is asked, how it is probed, what is said about an answer."""
 
 from __future__ import annotations
 

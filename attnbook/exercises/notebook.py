@@ -62,11 +62,12 @@ def summary() -> None:
 
 def _find(exercise_id: Any) -> Exercise | None:
     """The exercise, or a sentence with the nearest ids where there is none."""
-    try:
-        return get(exercise_id)
-    except KeyError as error:
-        words = error.args[0]
-    except TypeError:
+    if isinstance(exercise_id, str):
+        try:
+            return get(exercise_id)
+        except KeyError as error:
+            words = error.args[0]
+    else:
         words = 'Write the exercise\'s name first, in quotation marks: check("softmax", softmax).'
     _show({"text/plain": words, "text/html": f"<p>{html.escape(words)}</p>"})
     if strict():
@@ -98,7 +99,7 @@ def _mark(exercise: Exercise) -> Any:
 
 
 def _was_given(candidate: Any, exercise_id: str) -> bool:
-    """Is this what an earlier check handed back? A subclass or wrapper of it is the reader's own."""
+    """Is this what an earlier check handed back? A subclass or wrapper is the reader's."""
     own = getattr(candidate, "__dict__", {})
     if own.get("__attnbook_given__") == exercise_id:
         return True

@@ -1,4 +1,4 @@
-"""How a verdict is shown: plain text and HTML, the same words, no random ids, words beside colour."""
+"""How a verdict is shown: plain text and HTML, the same words, no random ids, more than colour."""
 
 from __future__ import annotations
 

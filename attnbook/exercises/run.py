@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import inspect
 import io
 import linecache
@@ -105,7 +106,7 @@ def unfinished(kind: Any) -> bool:
 
 
 def use(candidate: Any, call: Call, library: str = "numpy") -> Result:
-    """Run one call: fresh copies of the arguments, prints kept away, warnings silenced, time limited."""
+    """Run one call: fresh copies of arguments, no prints, no warnings, limited time."""
     args, kwargs = copy.deepcopy(call.args), copy.deepcopy(call.kwargs)
     if library == "torch":
         args, kwargs = _as_tensors(args), _as_tensors(kwargs)
@@ -124,20 +125,10 @@ def use(candidate: Any, call: Call, library: str = "numpy") -> Result:
         return Result(timed_out=True)
     except NotImplementedError:
         return Result(kind="unfinished")
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
+    except (Exception, SystemExit) as error:
         result = Result(error=_sentence(error), line=_line_of(candidate, error))
     changed = _changed(candidate, before, (args, kwargs))
-    return Result(
-        result.value,
-        result.kind,
-        result.error,
-        result.line,
-        False,
-        bool(printed.getvalue()),
-        changed,
-    )
+    return dataclasses.replace(result, printed=bool(printed.getvalue()), changed=changed)
 
 
 def _call(candidate: Callable, args: tuple, kwargs: dict, options: dict) -> Any:
@@ -274,7 +265,7 @@ if sys.platform == "win32":  # no interval timers there: interrupt the main thre
     import _thread
 
     @contextlib.contextmanager
-    def time_limit(seconds: float) -> Iterator[None]:  # noqa: F811
+    def time_limit(seconds: float) -> Iterator[None]:
         """Stop the block after `seconds` by an interrupt of the main thread."""
         late = threading.Event()
 
