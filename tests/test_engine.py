@@ -280,3 +280,12 @@ def test_the_same_seed_gives_the_same_cases_and_another_seed_others():
 
     assert all(np.array_equal(a, b) for a, b in zip(drawn(1), drawn(1), strict=True))
     assert not all(np.array_equal(a, b) for a, b in zip(drawn(1), drawn(2), strict=True))
+
+
+def test_facts_are_recovered_from_the_first_failure_alone():
+    def columns(scores, axis=-1):
+        e = np.exp(scores - np.max(scores))
+        return e / e.sum(axis=0)
+
+    assert grade("softmax", columns).mistake == "columns sum to one"
+    assert grade("softmax", lambda scores, axis=-1: scores).mistake == "returns its input"

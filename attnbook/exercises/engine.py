@@ -182,14 +182,17 @@ def _diagnose(exercise, trials, results, expected, differences, wrong, probe, fo
         return name, probe.cause if not cause and probe.cause else cause, "", probe.read
     if found.aspect in _GENERAL:
         return (*_GENERAL[found.aspect], "", probe.read)
-    values = [n for n in wrong if differences[n].aspect in ("value", "shape")]
-    if values and len(values) == len(wrong):
-        fact = facts.recover([results[n] for n in values], [expected[n] for n in values])
-        if fact:
-            return (*fact, "", probe.read)
+    # Only this probe's calls: a fact about the first failure need not hold for later ones.
+    same = [n for n in wrong if trials[n].probe is probe and differences[n].aspect in _NUMERIC]
+    fact = facts.recover(
+        [trials[n].call for n in same], [results[n] for n in same], [expected[n] for n in same]
+    )
+    if fact:
+        return (*fact, "", probe.read)
     return None, probe.cause or "", "", probe.read
 
 
+_NUMERIC = ("value", "shape", "nan")
 _GENERAL = {
     "time": ("never ends", "A loop whose condition stays true, or far too much work."),
     "nothing": ("returns nothing", "A function without `return` gives back None."),

@@ -6,13 +6,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from attnbook.exercises.exercise import Result
+from attnbook.exercises.exercise import Call, Result
 
 Pairs = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
-def recover(got: Sequence[Result], expected: Sequence[Result]) -> tuple[str, str] | None:
+def recover(
+    calls: Sequence[Call], got: Sequence[Result], expected: Sequence[Result]
+) -> tuple[str, str] | None:
     """(name, sentence) of the first fact true of every failing pair, or None."""
+    if calls and all(_is_an_argument(c, g) for c, g in zip(calls, got, strict=True)):
+        return "returns its input", "What comes back is one of the arguments, as it went in."
     pairs = [
         (np.asarray(g, np.float64), np.asarray(e, np.float64))
         for one, two in zip(got, expected, strict=True)
@@ -37,6 +41,12 @@ def _leaves(got, expected):
             yield from _leaves(g, e)
     elif all(v is not None and np.asarray(v).dtype.kind in "fiub" for v in (got, expected)):
         yield got, expected
+
+
+def _is_an_argument(call: Call, result: Result) -> bool:
+    return any(
+        isinstance(arg, np.ndarray) and np.array_equal(arg, result.value) for arg in call.args
+    )
 
 
 def _transposed(pairs: Pairs):
@@ -108,7 +118,7 @@ def _columns_sum_to_one(pairs: Pairs):
     tables = [
         (g, e)
         for g, e in pairs
-        if e.ndim >= 2 and np.allclose(e.sum(-1), 1) and e.shape[-1] != e.shape[-2]
+        if e.ndim == 2 and np.allclose(e.sum(-1), 1) and e.shape[-1] != e.shape[-2]
     ]
     if tables and all(g.shape == e.shape and np.allclose(g.sum(-2), 1) for g, e in tables):
         return "columns sum to one", "Your columns sum to one; the rows should."
