@@ -1,6 +1,6 @@
 """Build the site into _build/html from the stored outputs; no notebook is executed.
 
-    python tools/build_site.py            SOLUTIONS=no in the environment withholds the solutions
+python tools/build_site.py            SOLUTIONS=no in the environment withholds the solutions
 """
 
 from __future__ import annotations

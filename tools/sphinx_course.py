@@ -46,11 +46,12 @@ def withhold_page(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] = withheld(source[0])
 
 
-def withhold_download(app: Sphinx, docname: str, *_: Any) -> None:
-    """The page's downloadable source says no more than the page."""
-    copy = Path(app.outdir, "_sources", docname + ".md")
-    if is_withheld(app, docname) and copy.exists():
-        copy.write_text(withheld(copy.read_text(encoding="utf-8")), encoding="utf-8")
+def withhold_downloads(app: Sphinx, exception: Exception | None) -> None:
+    """The downloadable sources of solution pages say no more than the pages."""
+    for docname in app.env.found_docs:
+        copy = Path(app.outdir, "_sources", docname + ".md")
+        if is_withheld(app, docname) and copy.exists():
+            copy.write_text(withheld(copy.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def name_sections(app: Sphinx, doctree: nodes.document) -> None:
@@ -81,9 +82,11 @@ def copy_mathjax(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("withhold_solutions", False, "env", bool)
+    # Jupyter Book sets this for an extension that _config.yml leaves out.
+    app.add_config_value("comments_config", {}, "", dict)
     app.connect("config-inited", read_switches)
     app.connect("builder-inited", copy_mathjax)
     app.connect("source-read", withhold_page)
     app.connect("doctree-read", name_sections)
-    app.connect("html-page-context", lambda app, name, *_: withhold_download(app, name))
+    app.connect("build-finished", withhold_downloads)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

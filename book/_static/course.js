@@ -1,0 +1,60 @@
+// Two small things for every page: boxes that scroll sideways can be reached with the keyboard, and a
+// folded part opens when a link leads into it or the page is printed.
+
+const SCROLLING = [
+  "pre",
+  "mjx-container",
+  ".cell_output .output",
+  ".pst-scrollable-table-container",
+  ".attn-report > div",
+].map((selector) => `.bd-article ${selector}`).join(",");
+
+function labelFor(box) {
+  if (box.matches("mjx-container")) return "Formula, scrolls sideways";
+  if (box.querySelector("table")) return "Table, scrolls sideways";
+  return "Code or output, scrolls sideways";
+}
+
+function reachScrollingBoxes() {
+  for (const box of document.querySelectorAll(SCROLLING)) {
+    if (box.scrollWidth > box.clientWidth + 1) {
+      if (box.dataset.scrolls) continue;
+      box.dataset.scrolls = "yes";
+      box.tabIndex = 0;
+      box.setAttribute("role", "group");
+      box.setAttribute("aria-label", labelFor(box));
+    } else if (box.dataset.scrolls) {
+      delete box.dataset.scrolls;
+      for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
+    }
+  }
+}
+
+function openAround(target) {
+  for (let part = target; part; part = part.parentElement) {
+    if (part.tagName === "DETAILS") part.open = true;
+  }
+}
+
+function openHashTarget() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target) openAround(target);
+}
+
+document.addEventListener("toggle", reachScrollingBoxes, true);
+window.addEventListener("resize", reachScrollingBoxes);
+window.addEventListener("load", reachScrollingBoxes);
+window.addEventListener("hashchange", openHashTarget);
+window.addEventListener("beforeprint", () => {
+  for (const part of document.querySelectorAll("details:not([open])")) {
+    part.open = true;
+    part.dataset.printed = "yes";
+  }
+});
+window.addEventListener("afterprint", () => {
+  for (const part of document.querySelectorAll("details[data-printed]")) part.open = false;
+});
+openHashTarget();
+reachScrollingBoxes();
+// Maths is set after the page has loaded.
+window.MathJax?.startup?.promise?.then(reachScrollingBoxes);

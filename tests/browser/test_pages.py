@@ -1,0 +1,106 @@
+"""Every page in a real browser: no errors, no other hosts, accessible, fit for a phone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.build_site import toc_pages
+
+PAGES = toc_pages()
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+
+class Visit:
+    """One page, opened and settled, with what went wrong on the way."""
+
+    def __init__(self, browser, site: str, page: str, viewport: dict, scheme: str = "light"):
+        self.context = browser.new_context(viewport=viewport, color_scheme=scheme)
+        self.errors: list[str] = []
+        self.foreign: list[str] = []
+        self.page = self.context.new_page()
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("response", self._answered)
+        self.context.route(lambda url: not url.startswith(site), self._blocked)
+        self.page.goto(f"{site}/{page}.html", wait_until="load")
+        self.page.evaluate("window.MathJax ? MathJax.startup.promise : null")
+        self.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        self.page.wait_for_timeout(100)
+
+    def _heard(self, message) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
+
+    def _answered(self, response) -> None:
+        if response.status >= 400 and not response.url.endswith("/favicon.ico"):
+            self.errors.append(f"{response.status} {response.url}")
+
+    def _blocked(self, route) -> None:
+        self.foreign.append(route.request.url)
+        route.abort()
+
+    def __enter__(self) -> Visit:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_opens_without_errors_and_without_other_hosts(browser, site, page):
+    with Visit(browser, site, page, WIDE) as visit:
+        assert visit.errors == []
+        assert visit.foreign == []
+        assert visit.page.locator("article h1").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("page", PAGES)
+def test_axe_finds_nothing(browser, site, page, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    with Visit(browser, site, page, WIDE, scheme) as visit:
+        assert visit.page.evaluate("document.documentElement.dataset.theme") == scheme
+        found = Axe().run(visit.page).response["violations"]
+    told = [
+        f"{rule['impact']} {rule['id']}: {rule['help']} · {node['html'][:160]}"
+        for rule in found
+        for node in rule["nodes"][:3]
+    ]
+    assert told == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_phone_does_not_scroll_sideways(browser, site, page):
+    with Visit(browser, site, page, PHONE) as visit:
+        over = visit.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        wide = visit.page.evaluate(
+            """() => [...document.querySelectorAll('article *')]
+                .filter((e) => e.getBoundingClientRect().right > innerWidth + 1
+                    && !e.closest('[data-scrolls]') && !e.closest('mjx-assistive-mml'))
+                .map((e) => e.outerHTML.slice(0, 120)).slice(0, 5)"""
+        )
+        assert over <= 0
+        assert wide == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_box_that_scrolls_can_be_reached_with_the_keyboard(browser, site, page):
+    with Visit(browser, site, page, PHONE) as visit:
+        unreachable = visit.page.evaluate(
+            """() => [...document.querySelectorAll('article *')]
+                .filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0
+                    && ['auto', 'scroll'].includes(getComputedStyle(e).overflowX)
+                    && e.tabIndex < 0)
+                .map((e) => e.outerHTML.slice(0, 120)).slice(0, 5)"""
+        )
+        assert unreachable == []
+
+
+def test_maths_is_set_by_the_site_itself(browser, site):
+    pages = [page for page in PAGES if page.startswith("notebooks/")]
+    with Visit(browser, site, pages[0], WIDE) as visit:
+        assert visit.page.locator("mjx-container").count() > 0
+        assert visit.page.locator("mjx-merror").count() == 0

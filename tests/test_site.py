@@ -1,0 +1,122 @@
+"""The built site is whole: every page, every link, nothing from elsewhere, nothing executed."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from tests.site_pages import broken_links, built_site, read
+from tools.build_site import ROOT, missing_pages, toc_pages
+from tools.sphinx_course import WITHHELD, heading_anchor, withheld
+
+CHAPTERS = [page for page in toc_pages() if page.startswith("notebooks/")]
+SOLUTIONS = [page for page in toc_pages() if page.startswith("book/solutions/")]
+
+
+@pytest.fixture(scope="module")
+def html():
+    return built_site()
+
+
+@pytest.fixture(scope="module")
+def closed_site(tmp_path_factory):
+    """The site without solutions, built where starting a kernel leaves a mark."""
+    folder = tmp_path_factory.mktemp("site")
+    trap = folder / "trap"
+    trap.mkdir()
+    (trap / "ipykernel_launcher.py").write_text(
+        f"open({str(folder / 'kernel-started')!r}, 'w').close()\nraise SystemExit('no kernel')\n"
+    )
+    env = {**os.environ, "SOLUTIONS": "no", "PYTHONPATH": str(trap)}
+    command = [sys.executable, "tools/build_site.py", "--output", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_every_page_of_the_toc_is_built(html):
+    assert missing_pages(html) == []
+
+
+def test_a_page_missing_from_the_built_site_is_noticed(tmp_path):
+    assert missing_pages(tmp_path) == toc_pages()
+
+
+def test_every_internal_link_and_anchor_resolves(html):
+    assert broken_links(html) == []
+
+
+def test_a_broken_link_and_a_broken_anchor_are_noticed(tmp_path):
+    (tmp_path / "a.html").write_text('<h1 id="Top">A</h1><a href="a.html#Top"></a>')
+    (tmp_path / "b.html").write_text('<a href="a.html#Bottom"></a><img src="none.png">')
+    broken = broken_links(tmp_path)
+    assert broken == [
+        "b.html: a.html#Bottom (no such anchor)",
+        "b.html: none.png (no such file)",
+    ]
+
+
+def test_no_page_loads_anything_from_another_host(html):
+    for page in toc_pages():
+        foreign = [f for f in read(html / f"{page}.html").loads if re.match(r"(https?:)?//", f)]
+        assert foreign == [], page
+
+
+def test_the_toc_follows_the_chapter_map():
+    book = yaml.safe_load((ROOT / "book/course.yml").read_text(encoding="utf-8"))
+    ready = [c["slug"] for c in book["chapters"] if c["status"] == "ready"]
+    assert [f"notebooks/{slug}" for slug in ready] == CHAPTERS
+    assert [f"book/solutions/{slug}" for slug in ready] == SOLUTIONS
+
+
+def test_chapters_stand_under_their_part_of_the_chapter_map():
+    book = yaml.safe_load((ROOT / "book/course.yml").read_text(encoding="utf-8"))
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    captions = {
+        entry["file"]: part["caption"] for part in toc["parts"] for entry in part["chapters"]
+    }
+    titles = {part["number"]: part["title"] for part in book["parts"]}
+    for chapter in book["chapters"]:
+        if chapter["status"] == "ready":
+            assert titles[chapter["part"]] in captions[f"notebooks/{chapter['slug']}"]
+
+
+def test_building_starts_no_kernel(closed_site):
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert config["execute"]["execute_notebooks"] == "off"
+    assert not (closed_site / "kernel-started").exists()
+
+
+def test_withheld_solutions_appear_nowhere_on_the_site(html, closed_site):
+    closed = closed_site / "_build" / "html"
+    assert missing_pages(closed) == []
+    assert broken_links(closed) == []
+    for page in SOLUTIONS:
+        answers = [code for code in read(html / f"{page}.html").code if code.strip()]
+        assert answers, f"{page} shows no solution"
+        text = (closed / f"{page}.html").read_text(encoding="utf-8")
+        assert WITHHELD in text
+        assert read(closed / f"{page}.html").code == []
+        source = (closed / "_sources" / f"{page}.md").read_text(encoding="utf-8")
+        assert source == withheld((ROOT / f"{page}.md").read_text(encoding="utf-8"))
+
+
+def test_a_withheld_page_keeps_its_headings_and_nothing_under_them():
+    page = "# Solutions\n\nWords.\n\n## 2.1 · softmax\n\n```python\n# secret\n```\n\nMore words.\n"
+    assert withheld(page) == f"# Solutions\n\n{WITHHELD}\n\n## 2.1 · softmax\n"
+
+
+def test_heading_anchors_follow_the_rule_of_jupyterlab():
+    assert heading_anchor("Exercise 2.1 · softmax: a `try`?") == "Exercise-2.1-·-softmax:-a-`try`?"
+
+
+@pytest.mark.parametrize("page", toc_pages())
+def test_every_picture_says_what_it_shows(html, page):
+    text = (html / f"{page}.html").read_text(encoding="utf-8")
+    for tag in re.findall(r"<img\b[^>]*>", text):
+        alt = re.search(r'\balt="([^"]*)"', tag)
+        assert alt, tag
+        assert not re.match(r"(_images|\.\./_images)|.*\.png$", alt.group(1)), tag
