@@ -1,11 +1,11 @@
-"""The reference implementations agree with each other and with PyTorch, and refuse what is wrong."""
+"""The reference implementations agree with each other and with PyTorch, and refuse bad input."""
 
 import math
 
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F  # noqa: N812
+import torch.nn.functional as F 
 from torch import nn
 
 from attnbook import numpy_attention as na
