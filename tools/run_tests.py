@@ -16,6 +16,10 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools.kernel_environment import ONE_THREAD, kernel_environment
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "_build" / "test-results"
 
@@ -32,15 +36,6 @@ STEPS = {
     "solved": ("notebooks with the solutions, every check passed", [*NBVAL, "--solved"]),
     "site": ("the site, without a warning", [*PYTHON, "tools/build_site.py"]),
     "tests": ("package, checks, pages, browser", [*PYTEST, "tests"]),
-}
-# One thread a notebook: two threads on two shared cores are many times slower.
-SETTINGS = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMEXPR_NUM_THREADS": "1",
-    "JUPYTER_PLATFORM_DIRS": "1",
-    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
 }
 
 
@@ -82,7 +77,8 @@ def run_step(name: str, full: bool) -> tuple[Tally, float]:
             command += ["-m", "full or not full"]
     print(f"\n=== {name}: {title}", flush=True)
     start = time.perf_counter()
-    code = subprocess.run(command, cwd=ROOT, env={**SETTINGS, **os.environ}).returncode
+    env = kernel_environment() if "--nbval" in command else {**os.environ, **ONE_THREAD}
+    code = subprocess.run(command, cwd=ROOT, env=env).returncode
     seconds = time.perf_counter() - start
     tally = read_results(report) if report.exists() else Tally(passed=int(code == 0))
     if code and not tally.failed:
