@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F 
+import torch.nn.functional as F
 from torch import nn
 
 from attnbook import numpy_attention as na

@@ -54,6 +54,24 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+class _Sink(io.TextIOBase):
+    """Somewhere to print to that keeps nothing but the fact."""
+
+    used = False
+
+    def write(self, text: str) -> int:
+        self.used = True
+        return len(text)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[_Sink]:
+    """Keep what the block prints off the page."""
+    sink = _Sink()
+    with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
+        yield sink
+
+
 def encode(value: Any) -> tuple[Any, Any]:
     """A returned value as (plain data, kind): tensors become arrays, tuples are taken apart."""
     if value is None:
@@ -111,14 +129,9 @@ def use(candidate: Any, call: Call, library: str = "numpy") -> Result:
     if library == "torch":
         args, kwargs = _as_tensors(args), _as_tensors(kwargs)
     before = copy.deepcopy((args, kwargs))
-    printed, result = io.StringIO(), Result()
+    result = Result()
     try:
-        with (
-            contextlib.redirect_stdout(printed),
-            contextlib.redirect_stderr(printed),
-            np.errstate(all="ignore"),
-            time_limit(SECONDS_PER_CALL),
-        ):
+        with quiet() as printed, np.errstate(all="ignore"), time_limit(SECONDS_PER_CALL):
             value, kind = encode(USES[call.how](candidate, args, kwargs, call.options))
             result = Result(value, kind)
     except OutOfTime:
@@ -126,9 +139,9 @@ def use(candidate: Any, call: Call, library: str = "numpy") -> Result:
     except NotImplementedError:
         return Result(kind="unfinished")
     except (Exception, SystemExit) as error:
-        result = Result(error=_sentence(error), line=_line_of(candidate, error))
+        result = Result(error=sentence(error), line=_line_of(candidate, error))
     changed = _changed(candidate, before, (args, kwargs))
-    return dataclasses.replace(result, printed=bool(printed.getvalue()), changed=changed)
+    return dataclasses.replace(result, printed=printed.used, changed=changed)
 
 
 def _call(candidate: Callable, args: tuple, kwargs: dict, options: dict) -> Any:
@@ -204,7 +217,8 @@ def _as_tensors(value: Any) -> Any:
     return value
 
 
-def _sentence(error: BaseException) -> str:
+def sentence(error: BaseException) -> str:
+    """An exception in one line."""
     first = (str(error).strip().splitlines() or [""])[0]
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
