@@ -12,7 +12,9 @@ HEAD = "# The exact versions the course is tested with. Made by `make lock`; do 
 
 
 def main() -> None:
-    command = [sys.executable, "-m", "pip", "freeze", "--exclude", "attnbook"]
+    command = [sys.executable, "-m", "pip", "freeze", "--all"]
+    for own in ("attnbook", "pip", "wheel"):
+        command += ["--exclude", own]
     frozen = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     pins = [line for line in frozen.splitlines() if re.fullmatch(r"[\w.-]+==\S+", line)]
     # 2.13.0+cpu is a build of 2.13.0; which build to take is the reader's choice
