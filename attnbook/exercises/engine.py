@@ -7,9 +7,8 @@ to another process without the expected values going with it.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 from attnbook.exercises import facts
 from attnbook.exercises.compare import Difference, alike, article, difference
 from attnbook.exercises.exercise import Call, Exercise, Mistake, Outcome, Probe, Result
-from attnbook.exercises.run import globals_read, unfinished, use
+from attnbook.exercises.run import describe, unfinished, use
 
 SMALL = 9  # numbers in an example that is shown whole
 
@@ -50,11 +49,11 @@ def plan(exercise: Exercise, seed: int) -> list[Trial]:
     return [*trials, Trial(REPEAT, trials[0].call)]
 
 
-def answer(candidate: Any, trials: Sequence[Trial], library: str = "numpy") -> list[Result]:
-    """Use the candidate on every call; stops at the first that does not end or is unfinished."""
+def answer(ask: Callable[[Call], Result], trials: Sequence[Trial]) -> list[Result]:
+    """Ask for the result of every call; stops at the first that does not end or is unfinished."""
     results: list[Result] = []
     for trial in trials:
-        results.append(use(candidate, trial.call, library))
+        results.append(ask(trial.call))
         if results[-1].timed_out or unfinished(results[-1].kind):
             break
     return results
@@ -68,7 +67,7 @@ def judge(
         return Outcome(exercise, "not attempted")
     if exercise.kind in ("object", "answer"):
         return _judge_value(exercise, results[0], seed)
-    expected = answer(exercise.reference, trials[: len(results)], exercise.library)
+    expected = [use(exercise.reference, t.call, exercise.library) for t in trials[: len(results)]]
     differences = [
         difference(got, want, exercise.returns, trial.probe.tolerance)
         for trial, got, want in zip(trials, results, expected, strict=False)
@@ -85,15 +84,22 @@ _PRINTS = "Your code prints while it works; the check kept that off the page."
 
 def grade(exercise: Exercise, candidate: Any, seed: int = 0) -> Outcome:
     """Plan, use and judge in this process."""
-    misuse = _misuse(exercise, candidate)
+    return grade_with(
+        exercise, describe(candidate), lambda call: use(candidate, call, exercise.library), seed
+    )
+
+
+def grade_with(
+    exercise: Exercise, about: dict[str, Any], ask: Callable[[Call], Result], seed: int
+) -> Outcome:
+    """Plan and judge here; `ask` uses the candidate, wherever it lives; `about` describes it."""
+    misuse = _misuse(exercise, about)
     if misuse:
         return misuse
     trials = plan(exercise, seed)
-    results = answer(candidate, trials, exercise.library)
-    outcome = judge(exercise, trials, results, seed)
-    names = globals_read(candidate) if outcome.status in ("failed", "error") else []
-    if names and outcome.mistake is None:
-        listed = ", ".join(f"`{name}`" for name in names)
+    outcome = judge(exercise, trials, answer(ask, trials), seed)
+    if about["globals"] and outcome.status in ("failed", "error") and outcome.mistake is None:
+        listed = ", ".join(f"`{name}`" for name in about["globals"])
         outcome = dataclasses.replace(
             outcome,
             mistake="depends on a notebook variable",
@@ -103,42 +109,38 @@ def grade(exercise: Exercise, candidate: Any, seed: int = 0) -> Outcome:
     return outcome
 
 
-def _misuse(exercise: Exercise, candidate: Any) -> Outcome | None:
+def _misuse(exercise: Exercise, about: dict[str, Any]) -> Outcome | None:
     """What was handed over is not the kind of thing asked for."""
-    call = exercise.signature
+    kind, name = about["kind"], exercise.id
 
-    def no(what: str, hint: str, name: str) -> Outcome:
+    def no(what: str, hint: str, mistake: str) -> Outcome:
         tested = "what you handed to the check"
-        return Outcome(exercise, "error", tested, difference=what, hint=hint, mistake=name)
+        return Outcome(exercise, "error", tested, difference=what, hint=hint, mistake=mistake)
 
     if exercise.kind in ("object", "answer"):
         return None
-    if candidate is Ellipsis:
+    if kind == "unfinished":
         return Outcome(exercise, "not attempted")
-    if exercise.kind == "class" and not inspect.isclass(candidate):
+    given = article(about["type"])
+    if exercise.kind == "class" and kind != "class":
         return no(
-            f"The check was handed {_named(candidate)}; it needs the class `{exercise.id}` itself.",
-            f'Write `check("{exercise.id}", {exercise.id})`, without parentheses after the name.',
+            f"The check was handed {given}; it needs the class `{name}` itself.",
+            f'Write `check("{name}", {name})`, without parentheses after the name.',
             "not a class",
         )
-    if exercise.kind == "function" and inspect.isclass(candidate):
+    if exercise.kind == "function" and kind == "class":
         return no(
-            f"`{candidate.__name__}` is a class; this exercise asks for a function.",
-            f"Begin with `def {call}:`.",
+            f"`{about['name']}` is a class; this exercise asks for a function.",
+            f"Begin with `def {exercise.signature}:`.",
             "class instead of function",
         )
-    if exercise.kind == "function" and not callable(candidate):
+    if exercise.kind == "function" and kind == "value":
         return no(
-            f"The check was handed {_named(candidate)}; it needs the function itself.",
-            f'Write `check("{exercise.id}", {exercise.id})`, without calling it.',
+            f"The check was handed {given}; it needs the function itself.",
+            f'Write `check("{name}", {name})`, without calling it.',
             "result instead of function",
         )
     return None
-
-
-def _named(value: Any) -> str:
-    kinds = {np.ndarray: "a NumPy array", type(None): "None", tuple: "a tuple", list: "a list"}
-    return kinds.get(type(value), article(type(value).__name__))
 
 
 def _explain(exercise, trials, results, expected, differences, wrong) -> Outcome:

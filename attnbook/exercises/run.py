@@ -259,7 +259,25 @@ def _identical(old: Any, new: Any) -> bool:
     return True
 
 
-def globals_read(candidate: Any) -> list[str]:
+def describe(candidate: Any) -> dict[str, Any]:
+    """What a candidate is, in plain data: its kind, type and name, and the variables it reads."""
+    if candidate is Ellipsis:
+        kind = "unfinished"
+    elif isinstance(candidate, type):
+        kind = "class"
+    else:
+        kind = "callable" if callable(candidate) else "value"
+    types = {"ndarray": "array", "Tensor": "tensor", "NoneType": "None"}
+    type_name = type(candidate).__name__
+    return {
+        "kind": kind,
+        "type": types.get(type_name, type_name),
+        "name": str(getattr(candidate, "__name__", "")),
+        "globals": _globals_read(candidate),
+    }
+
+
+def _globals_read(candidate: Any) -> list[str]:
     """Names of notebook variables holding data (not modules, functions, classes) that it reads."""
     code = getattr(candidate, "__code__", None)
     if code is None:

@@ -1,0 +1,151 @@
+"""The process that runs one submission. It gets cells and inputs, and gives back outputs.
+
+Started as `python -I -S child.py SETTINGS_JSON` with two pipes. It never holds an expected value or
+a seed, and it cannot import the course's package: the notebook's `import attnbook` finds the small
+stand-in made here. Site packages are put on the path by hand (their .pth files are not read, so
+an editable installation of the course is not found either).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+
+class _Anything(types.ModuleType):
+    """A module whose every name is a function that does nothing: figures are not drawn here."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args, **kwargs: None
+
+
+def _stand_in(names: dict[str, Any]) -> None:
+    """Modules `attnbook` and `attnbook.…` with what a notebook may ask of them."""
+    package = _Anything("attnbook")
+    package.__path__ = []
+    package.__dict__.update(names)
+    sys.modules["attnbook"] = package
+    for part in ("exercises", "figures"):
+        module = _Anything(f"attnbook.{part}")
+        module.__path__ = []
+        sys.modules[f"attnbook.{part}"] = module
+        setattr(package, part, module)
+
+
+def _load(name: str, path: Path) -> types.ModuleType:
+    """Load one of the course's files under its own name, without the package around it."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _limit(memory_bytes: int, cpu_seconds: int) -> None:
+    import resource
+
+    for what, most in (
+        (resource.RLIMIT_AS, memory_bytes),
+        (resource.RLIMIT_CPU, cpu_seconds),
+        (resource.RLIMIT_FSIZE, 10 * 1024 * 1024),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, 256),
+    ):
+        resource.setrlimit(what, (most, most))
+
+
+def main() -> None:
+    settings = json.loads(sys.argv[1])
+    sys.argv = ["notebook"]
+    requests = os.fdopen(settings["requests"], "rb")
+    replies = os.fdopen(settings["replies"], "wb")
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):  # whatever is printed, also by libraries in C, goes nowhere
+        os.dup2(quiet, stream)
+    if settings["limited"]:
+        _limit(settings["memory_bytes"], settings["cpu_seconds"])
+    sys.path.extend(settings["site_packages"])
+    handed: dict[str, Any] = {}
+
+    def check(exercise_id: Any = None, candidate: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(exercise_id, str):
+            handed[exercise_id] = candidate
+        return candidate
+
+    nothing = lambda *args, **kwargs: None  # noqa: E731
+    _stand_in({"check": check, "show_solution": nothing, "summary": nothing})
+    here = Path(__file__).resolve().parents[1]
+    _load("attnbook.exercises.exercise", here / "exercises" / "exercise.py")
+    run = _load("attnbook.exercises.run", here / "exercises" / "run.py")
+    wire = _load("attnbook.assignments.wire", here / "assignments" / "wire.py")
+    serve(requests, replies, run, wire, handed)
+
+
+def serve(requests: Any, replies: Any, run: Any, wire: Any, handed: dict[str, Any]) -> None:
+    """Run cells and answer calls until the pipe closes."""
+    notebook = types.ModuleType("__main__")
+    notebook.__dict__["get_ipython"] = lambda: None
+    sys.modules["__main__"] = notebook
+    scope = notebook.__dict__
+    while True:
+        try:
+            request = wire.read(requests)
+        except EOFError:
+            return
+        if request["do"] == "cell":
+            reply = run_cell(request, scope, run)
+        else:
+            candidate = find(request["exercise"], request["names"], scope, handed)
+            if request["do"] == "describe":
+                reply = run.describe(candidate)
+            else:
+                reply = run.use(candidate, request["call"], request["library"])
+        try:
+            wire.write(replies, reply)
+        except wire.WireError as error:
+            wire.write(replies, wire.Result(error=f"WireError: {error}"))
+
+
+def run_cell(request: dict[str, Any], scope: dict[str, Any], run: Any) -> dict[str, Any]:
+    """Run one cell; say which names it defined and what it raised."""
+    before = {name: id(value) for name, value in scope.items()}
+    error = None
+    try:
+        code = compile(request["source"], request["name"], "exec")
+        _remember(request["name"], request["source"])
+        with run.time_limit(request["seconds"]), run.quiet():
+            exec(code, scope)
+    except run.OutOfTime:
+        error = f"it did not finish within {request['seconds']:g} seconds"
+    except MemoryError:
+        error = "MemoryError: it asked for more memory than it may have"
+    except BaseException as raised:  # a cell may raise, exit or interrupt: the next one still runs
+        error = run.sentence(raised)
+    defined = [n for n, v in scope.items() if before.get(n) != id(v) and not n.startswith("__")]
+    return {"error": error, "defined": defined}
+
+
+def _remember(name: str, source: str) -> None:
+    """Let tracebacks show the cell's lines."""
+    import linecache
+
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+
+
+def find(exercise_id: str, names: list[str], scope: dict[str, Any], handed: dict[str, Any]) -> Any:
+    """The candidate: the first of `names` that the notebook defines, else what check was given."""
+    for name in names:
+        if name in scope:
+            return scope[name]
+    return handed.get(exercise_id, ...)
+
+
+if __name__ == "__main__":
+    main()
