@@ -84,12 +84,14 @@ def test_chapters_stand_under_their_part_of_the_chapter_map():
             assert titles[chapter["part"]] in captions[f"notebooks/{chapter['slug']}"]
 
 
+@pytest.mark.xdist_group("closed site")
 def test_building_starts_no_kernel(closed_site):
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     assert config["execute"]["execute_notebooks"] == "off"
     assert not (closed_site / "kernel-started").exists()
 
 
+@pytest.mark.xdist_group("closed site")
 def test_withheld_solutions_appear_nowhere_on_the_site(html, closed_site):
     closed = closed_site / "_build" / "html"
     assert missing_pages(closed) == []

@@ -25,8 +25,9 @@ RESULTS = ROOT / "_build" / "test-results"
 
 PYTHON = [sys.executable]
 RUFF = [*PYTHON, "-m", "ruff"]
-PYTEST = [*PYTHON, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile"]
-NBVAL = [*PYTEST, "--nbval", "--nbval-current-env", "--nbval-cell-timeout=120", "notebooks"]
+PYTEST = [*PYTHON, "-m", "pytest", "-q", "-n", "2", "--dist"]
+NBVAL = [*PYTEST, "loadfile", "--nbval", "--nbval-current-env"]
+NBVAL += ["--nbval-cell-timeout=120", "notebooks"]
 
 # name: (what it is, command). The site is built after the notebooks ran: it must still be clean.
 STEPS = {
@@ -35,7 +36,7 @@ STEPS = {
     "shipped": ("notebooks as shipped, every stored value compared", NBVAL),
     "solved": ("notebooks with the solutions, every check passed", [*NBVAL, "--solved"]),
     "site": ("the site, without a warning", [*PYTHON, "tools/build_site.py"]),
-    "tests": ("package, checks, pages, browser", [*PYTEST, "tests"]),
+    "tests": ("package, checks, pages, browser", [*PYTEST, "loadgroup", "tests"]),
 }
 
 

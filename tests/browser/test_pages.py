@@ -7,6 +7,7 @@ import pytest
 from tools.build_site import toc_pages
 
 PAGES = toc_pages()
+LOOKED_AT = [*PAGES, "search"]
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -55,7 +56,7 @@ def test_page_opens_without_errors_and_without_other_hosts(browser, site, page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", LOOKED_AT)
 def test_axe_finds_nothing(browser, site, page, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
@@ -70,7 +71,7 @@ def test_axe_finds_nothing(browser, site, page, scheme):
     assert told == []
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", LOOKED_AT)
 def test_phone_does_not_scroll_sideways(browser, site, page):
     with Visit(browser, site, page, PHONE) as visit:
         over = visit.page.evaluate(
@@ -86,7 +87,7 @@ def test_phone_does_not_scroll_sideways(browser, site, page):
         assert wide == []
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", LOOKED_AT)
 def test_every_box_that_scrolls_can_be_reached_with_the_keyboard(browser, site, page):
     with Visit(browser, site, page, PHONE) as visit:
         unreachable = visit.page.evaluate(
@@ -104,3 +105,12 @@ def test_maths_is_set_by_the_site_itself(browser, site):
     with Visit(browser, site, pages[0], WIDE) as visit:
         assert visit.page.locator("mjx-container").count() > 0
         assert visit.page.locator("mjx-merror").count() == 0
+
+
+def test_search_finds_a_word_of_the_first_chapter(browser, site):
+    with Visit(browser, site, "search", WIDE) as visit:
+        visit.page.goto(f"{site}/search.html?q=softmax")
+        visit.page.wait_for_selector("#search-results li a", timeout=10_000)
+        found = visit.page.locator("#search-results li a").all_inner_texts()
+        assert any("softmax" in title.lower() for title in found)
+        assert visit.errors == []
