@@ -85,7 +85,7 @@ def execute(notebook: NotebookNode, name: str, folder: Path, timeout: int = CELL
         on_cell_start=tell,
     )
     try:
-        client.execute(env=kernel_environment(), stderr=subprocess.DEVNULL)
+        client.execute(cleanup_kc=True, env=kernel_environment(), stderr=subprocess.DEVNULL)
     except CellExecutionError as error:
         cell = next(cell for cell in notebook.cells if has_error(cell))
         words = f"{error.ename}: {error.evalue}"
