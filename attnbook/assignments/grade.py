@@ -1,0 +1,302 @@
+"""Grade submissions: run each in a process of its own, judge its answers here."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from attnbook.assignments.assignment import Assignment
+from attnbook.assignments.sandbox import Ended, Limits, Sandbox
+from attnbook.assignments.submissions import Cell, Submission, collect
+from attnbook.exercises import engine, report
+from attnbook.exercises.exercise import Exercise, Outcome, Result
+
+RESTARTS = 5  # a submission that keeps killing its process is given up after these
+
+
+@dataclass
+class Grade:
+    """The verdict on one exercise of one student."""
+
+    exercise: str
+    status: str
+    points: int
+    max_points: int
+    mistake: str | None
+    message: str
+    html: str
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Graded:
+    """The verdict on one submission."""
+
+    student: str
+    path: str
+    fingerprint: str
+    grades: list[Grade]
+    notes: list[str]
+
+    @property
+    def points(self) -> int:
+        return sum(grade.points for grade in self.grades)
+
+
+def grade_submission(
+    submission: Submission, assignment: Assignment, seed: int, limits: Limits
+) -> Graded:
+    """Grade one submission. Whatever it does, every exercise gets a verdict and a reason."""
+    exercises = assignment.exercises()
+    notes = list(submission.notes)
+    if submission.problem:
+        notes.append(f"The submission could not be graded: {submission.problem}.")
+        grades = [_ungraded(exercise, notes[-1]) for exercise in exercises]
+    else:
+        runner = _Runner(submission, assignment, limits)
+        try:
+            grades = [
+                runner.grade(exercise, _seed_for(seed, exercise.id)) for exercise in exercises
+            ]
+        finally:
+            runner.close()
+        notes += runner.notes
+    return Graded(submission.student, str(submission.path), submission.fingerprint, grades, notes)
+
+
+class _Runner:
+    """Keeps one submission running, starting it again without the cell that killed it."""
+
+    def __init__(self, submission: Submission, assignment: Assignment, limits: Limits):
+        self.cells = list(submission.cells)
+        self.ids = list(assignment.points)
+        self.limits = limits
+        self.notes: list[str] = []
+        self.sandbox: Sandbox | None = None
+        self.starts = 0
+        self.skipped: set[int] = set()
+        self.defined: dict[int, list[str]] = {}
+
+    def close(self) -> None:
+        if self.sandbox:
+            self.sandbox.close()
+
+    def grade(self, exercise: Exercise, seed: int) -> Grade:
+        names, notes = [exercise.id], []
+        try:
+            self._start()
+            names, notes = self._names(exercise)
+            about = self._ask("describe", exercise, names)
+            if about["kind"] == "unfinished" and not self._mentioned(exercise):
+                return _ungraded(exercise, "No cell of this exercise was found in the notebook.")
+
+            def ask(call: Any) -> Result:
+                return self._ask("use", exercise, names, call=call)
+
+            outcome = engine.grade_with(exercise, about, ask, seed)
+        except Ended as ended:
+            self.sandbox = None
+            sentence = f"While it was being tested, {ended}."
+            outcome = Outcome(exercise, "error", difference=sentence, mistake="ends its process")
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            # What came over the pipe is data from an untrusted process and may be anything.
+            sentence = f"What it answered could not be read ({type(error).__name__})."
+            outcome = Outcome(exercise, "error", difference=sentence, mistake="unreadable answer")
+        return _graded(outcome, notes)
+
+    def _ask(self, do: str, exercise: Exercise, names: list[str], **more: Any) -> Any:
+        message = {"do": do, "exercise": exercise.id, "names": names, "library": exercise.library}
+        return self.sandbox.ask({**message, **more}, self.limits.seconds_per_cell)
+
+    def _start(self) -> None:
+        """Make sure a process is running with all the cells run that can be."""
+        while self.sandbox is None:
+            if self.starts > RESTARTS:
+                raise Ended("the notebook ended its process again and again")
+            self.starts += 1
+            self.sandbox = Sandbox(self.limits)
+            self.defined = {}
+            failed = self._run([n for n in range(len(self.cells)) if n not in self.skipped])
+            if self.sandbox and failed:  # a cell may need names that a later cell defines
+                failed = self._run(failed)
+            if self.sandbox and self.starts == 1 + len(self.skipped):
+                self.notes += [f"{self.cells[n].name} stopped: {e}." for n, e in failed.items()]
+
+    def _run(self, numbers: Any) -> dict[int, str]:
+        """Run cells in order; {number: error} of those that stopped for a missing name or other."""
+        failed: dict[int, str] = {}
+        for number in numbers:
+            cell = self.cells[number]
+            message = {
+                "do": "cell",
+                "source": _plain_python(cell.source),
+                "name": f"<{cell.name}>",
+                "seconds": self.limits.seconds_per_cell,
+            }
+            try:
+                reply = self.sandbox.ask(message, self.limits.seconds_per_cell + 5)
+                error, defined = reply["error"], [str(name) for name in reply["defined"]]
+            except Ended as ended:
+                self.skipped.add(number)
+                self.notes.append(f"{cell.name} was left out: {ended}.")
+                self.sandbox = None
+                return {}
+            self.defined[number] = defined
+            if error:
+                failed[number] = str(error)[:300]
+        return failed
+
+    def _names(self, exercise: Exercise) -> tuple[list[str], list[str]]:
+        """Where to look for the candidate, and what to tell about it."""
+        own = [n for n, cell in enumerate(self.cells) if cell.exercise == exercise.id]
+        notes = []
+        if len(own) > 1:
+            notes.append(
+                f"The cell of {exercise.id} appears {len(own)} times; the last one counts."
+            )
+        everywhere = {name for names in self.defined.values() for name in names}
+        for number in reversed(own):
+            here = self.defined.get(number, [])
+            if exercise.id in here:
+                return [exercise.id], notes
+            renamed = _functions(self.cells[number], here)
+            if len(renamed) == 1 and exercise.id not in everywhere:
+                return renamed, [*notes, f"Found as {renamed[0]}, in the cell of {exercise.id}."]
+        if exercise.id in everywhere:
+            notes.append(f"Found by its name {exercise.id}: the cell's id is missing or changed.")
+        return [exercise.id], notes
+
+    def _mentioned(self, exercise: Exercise) -> bool:
+        return any(c.exercise == exercise.id or exercise.id in c.source for c in self.cells)
+
+
+def _functions(cell: Cell, defined: list[str]) -> list[str]:
+    """Names the cell defines by def or class at its left margin."""
+    return [name for name in defined if re.search(rf"^(def|class) {name}\b", cell.source, re.M)]
+
+
+def _plain_python(source: str) -> str:
+    """Without notebook magics and shell lines, which mean nothing to Python."""
+    lines = source.splitlines()
+    if lines and lines[0].startswith("%%"):
+        return ""
+    return "\n".join("pass" if re.match(r"\s*[%!?]", line) else line for line in lines)
+
+
+def _seed_for(seed: int, exercise_id: str) -> int:
+    """The same for all students, different for every exercise."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{exercise_id}".encode()).digest()[:6], "big")
+
+
+def _ungraded(exercise: Exercise, sentence: str) -> Grade:
+    return _graded(Outcome(exercise, "not attempted"), [sentence])
+
+
+def _graded(outcome: Outcome, notes: list[str]) -> Grade:
+    bundle = report.bundle(outcome)
+    return Grade(
+        outcome.exercise.id,
+        outcome.status,
+        outcome.points,
+        outcome.max_points,
+        outcome.mistake,
+        bundle["text/plain"],
+        bundle["text/html"],
+        notes,
+    )
+
+
+# --- a batch ------------------------------------------------------------------------------------
+
+
+def read_seed(path: Path | None, out: Path) -> int:
+    """The secret number behind the cases: from a file, else made once and kept beside the grades."""
+    path = path or out / "seed.txt"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{secrets.randbits(62)}\n", encoding="utf-8")
+    text = path.read_text(encoding="utf-8").strip()
+    return (
+        int(text) if text.isdigit() else int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
+    )
+
+
+def grade_folder(
+    folder: Path,
+    assignment: Assignment,
+    out: Path,
+    seed: int,
+    limits: Limits,
+    workers: int = 1,
+    progress: Callable[[list[Graded], int], None] = lambda graded, total: None,
+) -> list[Graded]:
+    """Grade every submission below `folder`. Finished ones are kept in `out` and not done again."""
+    submissions = collect(folder, list(assignment.points))
+    keep = out / "submissions"
+    keep.mkdir(parents=True, exist_ok=True)
+    key = hashlib.sha256(json.dumps([asdict(assignment), seed]).encode()).hexdigest()
+    graded: list[Graded] = []
+    waiting = []
+    for submission in submissions:
+        kept = _kept(keep, submission, key)
+        if kept:
+            graded.append(kept)
+        else:
+            waiting.append(submission)
+    progress(graded, len(submissions))
+    with concurrent.futures.ProcessPoolExecutor(workers) as pool:
+        jobs = {
+            pool.submit(grade_submission, submission, assignment, seed, limits): submission
+            for submission in waiting
+        }
+        try:
+            for job in concurrent.futures.as_completed(jobs):
+                graded.append(_result(job, jobs[job], assignment))
+                _keep(keep, graded[-1], key)
+                progress(graded, len(submissions))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return sorted(graded, key=lambda one: one.student)
+
+
+def _result(job: Any, submission: Submission, assignment: Assignment) -> Graded:
+    """A submission never takes the batch down with it, even by a fault of the grader's own."""
+    try:
+        return job.result()
+    except Exception as error:
+        note = f"The grader failed on it ({type(error).__name__}: {error}); look at it by hand."
+        grades = [_ungraded(exercise, note) for exercise in assignment.exercises()]
+        return Graded(
+            submission.student, str(submission.path), submission.fingerprint, grades, [note]
+        )
+
+
+def _file(keep: Path, student: str) -> Path:
+    safe = re.sub(r"[^\w.-]", "_", student)[:80]
+    return keep / f"{safe}-{hashlib.sha256(student.encode()).hexdigest()[:8]}.json"
+
+
+def _keep(keep: Path, graded: Graded, key: str) -> None:
+    path = _file(keep, graded.student)
+    partial = path.with_suffix(".part")
+    partial.write_text(json.dumps({"key": key, **asdict(graded)}, indent=1), encoding="utf-8")
+    partial.replace(path)  # an interruption leaves the old file or the new one, never half of one
+
+
+def _kept(keep: Path, submission: Submission, key: str) -> Graded | None:
+    """What an earlier run found, if submission, assignment and seed are still the same."""
+    try:
+        data = json.loads(_file(keep, submission.student).read_text(encoding="utf-8"))
+        if data.pop("key") != key or data["fingerprint"] != submission.fingerprint:
+            return None
+        return Graded(**{**data, "grades": [Grade(**grade) for grade in data["grades"]]})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

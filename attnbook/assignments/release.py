@@ -1,0 +1,210 @@
+"""Make the notebook that students get: prompts, stubs and checks of chosen exercises.
+
+Everything is taken from the course's notebooks, which hold no solution. What an exercise needs
+from exercises that are not in the assignment is given in a cell of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import attnbook
+from attnbook.assignments.assignment import Assignment, AssignmentError
+from attnbook.exercises import get, ids
+from attnbook.exercises.exercise import Exercise
+
+NOTEBOOKS = Path(attnbook.__file__).resolve().parents[1] / "notebooks"
+
+
+def release(assignment: Assignment, out: Path) -> list[Path]:
+    """Write the student's notebook, the rubric and assignment.json; returns their paths.
+
+    Raises AssignmentError when the course's notebooks are not beside the package.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    notebook = out / f"{assignment.name}.ipynb"
+    text = json.dumps(student_notebook(assignment), indent=1, ensure_ascii=False, sort_keys=True)
+    notebook.write_text(text + "\n", encoding="utf-8")
+    rubric = out / "rubric.md"
+    rubric.write_text(rubric_page(assignment), encoding="utf-8")
+    return [notebook, rubric, assignment.save(out)]
+
+
+def student_notebook(assignment: Assignment) -> dict[str, Any]:
+    """The notebook as nbformat 4.5 data."""
+    exercises = assignment.exercises()
+    cells = [_markdown("assignment-title", _title(assignment, exercises))]
+    cells.append(_code("assignment-setup", _setup(exercises), tags=["setup"]))
+    given = _given(exercises)
+    if given:
+        words = (
+            "## Given\n\nThe exercises below may use these functions, which are not asked for here."
+        )
+        cells += [_markdown("assignment-given", words), _code("assignment-functions", given)]
+    for exercise in exercises:
+        cells += _exercise_cells(exercise, assignment)
+    cells.append(_markdown("assignment-end", "## Your result"))
+    source = "from attnbook import summary\n\nsummary()"
+    cells.append(_code("assignment-summary", source, tags=["summary"]))
+    return {
+        "cells": cells,
+        "metadata": {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+            "attnbook": {"assignment": assignment.name, "variant": assignment.variant},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+def _title(assignment: Assignment, exercises: list[Exercise]) -> str:
+    rows = [
+        f"| {exercise.number} | {exercise.id} | {exercise.points} | {exercise.minutes} |"
+        for exercise in exercises
+    ]
+    due = f"**Due:** {assignment.due}" if assignment.due else "**Due:** ______________________"
+    return "\n".join(
+        [
+            f"# {assignment.name}",
+            "",
+            due,
+            "",
+            "| Exercise | Name | Points | Minutes |",
+            "| --- | --- | ---: | ---: |",
+            *rows,
+            f"| | **together** | **{assignment.total}** | **{assignment.minutes}** |",
+            "",
+            "Write your code in place of the `...`, run the cell, then run the check below it. The "
+            "check tells you what it tested and what is likely wrong. Keep the names of functions. "
+            "Your grade comes from fresh numbers of the same kind, so code that passes here for "
+            "the right reason passes there.",
+        ]
+    )
+
+
+def _setup(exercises: list[Exercise]) -> str:
+    lines = ["import math", "", "import numpy as np"]
+    if any(exercise.library == "torch" for exercise in exercises):
+        lines += ["import torch", "import torch.nn.functional as F", "from torch import nn"]
+    lines += ["", "from attnbook import check"]
+    if any(exercise.library == "torch" for exercise in exercises):
+        lines += ["", "torch.set_num_threads(1)"]
+    return "\n".join(lines)
+
+
+def _given(exercises: list[Exercise]) -> str:
+    """Source of what the solutions use from exercises outside the assignment, each before its use."""
+    inside = {exercise.id for exercise in exercises}
+    order: list[str] = []
+
+    def visit(exercise: Exercise) -> None:
+        for name in sorted(_uses(exercise)):
+            if name not in inside and name not in order:
+                visit(get(name))
+                order.append(name)
+
+    for exercise in exercises:
+        visit(exercise)
+    return "\n\n\n".join(get(name).solution_source for name in order)
+
+
+def _uses(exercise: Exercise) -> set[str]:
+    """Ids of other exercises whose names the solution reads."""
+    words = set(re.findall(r"\b[A-Za-z_]\w*\b", _without_docstring(exercise)))
+    return {i for i in ids() if i in words and i != exercise.id and _is_code(i)}
+
+
+def _is_code(exercise_id: str) -> bool:
+    return not isinstance(get(exercise_id).solution, str)
+
+
+def _without_docstring(exercise: Exercise) -> str:
+    doc = None if isinstance(exercise.solution, str) else inspect.getdoc(exercise.solution)
+    source = exercise.solution_source
+    return re.sub(r'"""[\s\S]*?"""', "", source) if doc else source
+
+
+def _exercise_cells(exercise: Exercise, assignment: Assignment) -> list[dict[str, Any]]:
+    cells = _chapter_cells(exercise.chapter)
+    prompt, stub = cells.get(f"{exercise.id}-prompt"), cells.get(exercise.id)
+    if prompt is None or stub is None:
+        raise AssignmentError(f"{exercise.chapter}.ipynb has no prompt or stub of {exercise.id}.")
+    seed = f", seed={assignment.variant}" if assignment.variant else ""
+    call = f'{exercise.id} = check("{exercise.id}", {exercise.id}{seed})'
+    return [
+        _markdown(f"{exercise.id}-prompt", _prompt("".join(prompt["source"]), exercise)),
+        _code(exercise.id, "".join(stub["source"]), exercise=exercise.id, tags=["stub"]),
+        _code(f"{exercise.id}-check", call, exercise=exercise.id, tags=["check"]),
+    ]
+
+
+def _chapter_cells(chapter: str) -> dict[str, dict[str, Any]]:
+    path = NOTEBOOKS / f"{chapter}.ipynb"
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    except FileNotFoundError:
+        raise AssignmentError(
+            f"{path} was not found: releasing needs the course's folder, installed with "
+            "`pip install -e .`."
+        ) from None
+    return {cell["id"]: cell for cell in cells}
+
+
+def _prompt(source: str, exercise: Exercise) -> str:
+    """The prompt with this assignment's points, without links (they lead out of the assignment)."""
+    heading, _, rest = source.partition(f"### {exercise.heading}")
+    body = (rest or heading).strip()
+    lines = body.splitlines()
+    if lines and "min" in lines[0] and "point" in lines[0]:  # the course's own line of facts
+        lines = lines[1:]
+    body = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", "\n".join(lines).strip())
+    facts = f"*{exercise.points} points · about {exercise.minutes} minutes*"
+    return f"## {exercise.heading}\n\n{facts}\n\n{body}"
+
+
+def rubric_page(assignment: Assignment) -> str:
+    """How each exercise is graded, and room for prose questions."""
+    lines = [f"# Rubric · {assignment.name}", ""]
+    for exercise in assignment.exercises():
+        lines += [f"## {exercise.heading} ({exercise.points} points)", ""]
+        if exercise.probes:
+            lines += ["Full points when all of these hold, on fresh numbers; none otherwise:", ""]
+            lines += [f"- {probe.says}" for probe in exercise.probes]
+        else:
+            lines += [f"Full points for the right answer: {exercise.summary}."]
+        lines.append("")
+    lines += [
+        "## Questions in prose, if you add any",
+        "",
+        "| Level | What it looks like |",
+        "| --- | --- |",
+        "| full | states the claim, shows the number that supports it, and says where it stops |",
+        "| half | right claim without evidence, or evidence without the claim it supports |",
+        "| none | repeats the text, or a claim that the notebook's own output contradicts |",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _markdown(cell_id: str, source: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "id": cell_id, "metadata": {}, "source": _lines(source)}
+
+
+def _code(cell_id: str, source: str, **metadata: Any) -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": cell_id,
+        "metadata": metadata,
+        "outputs": [],
+        "source": _lines(source),
+    }
+
+
+def _lines(source: str) -> list[str]:
+    return source.splitlines(keepends=True)
