@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from nbformat import NotebookNode
 
+SPAN = "\0"  # stands for a piece of code in a line
 DIRECTIVES = [
     (r"^\s*(`{3,}|~{3,}|:{3,})\s*\{", "a MyST directive"),
-    (r"\{[\w:+-]+\}`", "a MyST role"),
+    (rf"\{{[\w:+-]+\}}{SPAN}", "a MyST role"),
     (r"^\([\w-]+\)=\s*$", "a MyST target"),
     (r"^\+\+\+", "a MyST cell break"),
     (r"<!--", "a comment or a marker that was not expanded"),
@@ -38,8 +39,9 @@ def outside_code(markdown: str) -> list[str]:
 def plain_markdown_only(notebook: NotebookNode, slug: str) -> Iterator[str]:
     for cell in markdown_cells(notebook):
         for line in outside_code(cell.source):
+            bare = re.sub(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", SPAN, line)
             for pattern, what in DIRECTIVES:
-                if re.search(pattern, line):
+                if re.search(pattern, bare):
                     yield f"cell {cell.id} holds {what}: {line.strip()[:80]}"
 
 
