@@ -11,6 +11,26 @@ import math
 import numpy as np
 
 
+def dot_scores(queries, keys):
+    """Agreement of every query with every key: all dot products in one matrix product.
+
+    queries (n_q, d) · keys (n_k, d) -> (n_q, n_k); floats keep their dtype.
+    Raises ValueError naming both shapes when they do not fit.
+    """
+    queries, keys = _floating(queries), _floating(keys)
+    _agree("queries", queries, -1, "keys", keys, -1, "d")
+    return queries @ keys.T  # (n_q, d) @ (d, n_k)
+
+
+def cosine_scores(queries, keys):
+    """Agreement in direction alone: dot products after every vector is brought to length one.
+
+    queries (n_q, d) · keys (n_k, d) -> (n_q, n_k), each from -1 to 1; a zero vector scores 0.
+    Raises ValueError naming both shapes when they do not fit.
+    """
+    return dot_scores(_unit_rows(queries), _unit_rows(keys))
+
+
 def softmax(scores, axis=-1):
     """Turn scores into positive weights that sum to one along an axis.
 
@@ -174,6 +194,14 @@ def _floating(array):
     """Floats as they are, anything else as float64."""
     array = np.asarray(array)
     return array if np.issubdtype(array.dtype, np.floating) else array.astype(np.float64)
+
+
+def _unit_rows(vectors):
+    """Each row divided by its length; a row of zeros stays zeros."""
+    vectors = _floating(vectors)
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)  # (n, 1)
+    lengths[lengths == 0] = 1  # 0 / 1 = 0
+    return vectors / lengths
 
 
 def _agree(name_a, a, axis_a, name_b, b, axis_b, what):
