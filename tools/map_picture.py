@@ -38,8 +38,8 @@ NARROW = {
     **{n: ((n - 17) % 3, (n - 17) // 3) for n in range(17, 22)},
     "capstone": (2, 1),
 }
-HEAD, EDGE = 36, 14  # height of a part's title, margin inside its panel
-NARROW_LETTERS, WIDE_LETTERS = "iljftrI.,:'() ", "mwMW"
+HEAD, EDGE = 36, 16  # height of a part's title, margin inside its panel
+NARROW_LETTERS, WIDE_LETTERS = "iljftrI.,:'()- ", "mwMW"  # in a wide font
 
 
 def whole_map(course: Course) -> dict[str, Any]:
@@ -59,24 +59,24 @@ class Layout:
     def wrap(self, title: str) -> list[str]:
         """The title in lines that fit a card, by an estimate of the letters' widths."""
         lines = [""]
-        for word in title.split():
+        for word in title.split(" "):
             longer = f"{lines[-1]} {word}".strip()
-            if self._text_width(longer) > self.card_width - 16 and lines[-1]:
+            if self._text_width(longer) > self.card_width - 14 and lines[-1]:
                 lines.append(word)
             else:
                 lines[-1] = longer
         return lines
 
     def _text_width(self, text: str) -> float:
-        ems = (0.3 if c in NARROW_LETTERS else 0.86 if c in WIDE_LETTERS else 0.56 for c in text)
+        ems = (0.36 if c in NARROW_LETTERS else 0.9 if c in WIDE_LETTERS else 0.62 for c in text)
         return self.font * sum(ems)
 
     def draw(self, course: Course, target: Callable[[Chapter], str], capstone_url: str) -> str:
         """The SVG; `target` gives the address of a chapter that is ready."""
-        body, top = [], 0.0
-        for part in whole_map(course)["parts"]:
+        body, top, whole = [], 0.0, whole_map(course)
+        for part in whole["parts"]:
             chapters = [c for c in course.chapters if c.part == part["number"]]
-            is_last = part is whole_map(course)["parts"][-1]
+            is_last = part is whole["parts"][-1]
             keys = [c.number for c in chapters] + (["capstone"] if is_last else [])
             rows = 1 + max(self.places[key][1] for key in keys)
             height = HEAD + rows * self.card_height + (rows - 1) * self.gap_y + EDGE
@@ -96,7 +96,7 @@ class Layout:
                         body.append(self._edge(before.number, chapter.number, top, taken))
             body += [self._chapter(chapter, top, target) for chapter in chapters]
             if is_last:
-                body.append(self._capstone(whole_map(course)["capstone"], top, capstone_url))
+                body.append(self._capstone(whole["capstone"], top, capstone_url))
             top += height + 22
         return (
             f'<svg class="course-map-{self.name}" viewBox="0 0 {self.width} {top - 21:g}" '
@@ -120,8 +120,9 @@ class Layout:
         if r0 == r1 and not any((c, r0) in taken for c in range(c0 + 1, c1)):
             points = [(x0 + self.card_width, y0 + middle), (x1 - 2, y1 + middle)]
         elif r0 == r1:
-            points = [(x0 + half, y0), (x0 + half, y0 - 9), (x1 + half, y1 - 9)]
-            points.append((x1 + half, y1 - 2))
+            under = y0 + low + 10
+            points = [(x0 + half, y0 + low), (x0 + half, under), (x1 + half, under)]
+            points.append((x1 + half, y1 + low + 2))
         elif c0 == c1 and r1 == r0 + 1:
             points = [(x0 + half, y0 + low), (x1 + half, y1 - 2)]
         elif c0 == c1:
@@ -147,7 +148,8 @@ class Layout:
 
     def _capstone(self, capstone: dict, top: float, url: str) -> str:
         name, _, rest = capstone["title"].partition(": ")
-        card = self._card("capstone", name, rest if url else f"{rest} (to come)", "", top)
+        words = rest.capitalize() + ("" if url else " (to\u00a0come)")
+        card = self._card("capstone", name, words, "", top)
         return self._linked(card, url, capstone["title"])
 
     def _linked(self, card: str, url: str, hint: str) -> str:
@@ -159,13 +161,13 @@ class Layout:
         x, y = self._corner(key, top)
         step = self.font + 2
         lines = "".join(
-            f'<tspan x="{x + 9:g}" y="{y + 38 + n * step:g}">{html.escape(line)} </tspan>'
+            f'<tspan x="{x + 8:g}" y="{y + 38 + n * step:g}">{html.escape(line)} </tspan>'
             for n, line in enumerate(self.wrap(title))
         )
         return (
             f'<rect x="{x:g}" y="{y:g}" width="{self.card_width}" '
             f'height="{self.card_height}" rx="7"/>'
-            f'<text class="number" x="{x + 9:g}" y="{y + 20:g}" font-size="{self.font + 1}">'
+            f'<text class="number" x="{x + 8:g}" y="{y + 20:g}" font-size="{self.font + 1}">'
             f"{html.escape(label)} </text>"
             f'<text class="title" font-size="{self.font}">{lines}</text>'
             f'<text class="note" x="{x + self.card_width - 8:g}" y="{y + 19:g}" '
@@ -174,8 +176,8 @@ class Layout:
 
 
 LAYOUTS = [
-    Layout("wide", WIDE, columns=6, card=(122, 100), gap=(22, 30), font=14),
-    Layout("narrow", NARROW, columns=3, card=(106, 98), gap=(14, 26), font=13),
+    Layout("wide", WIDE, columns=6, card=(104, 97), gap=(14, 30), font=13),
+    Layout("narrow", NARROW, columns=3, card=(106, 97), gap=(14, 26), font=13),
 ]
 
 
