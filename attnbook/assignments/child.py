@@ -1,8 +1,9 @@
 """The process that runs one submission. It gets cells and inputs, and gives back outputs.
 
-Started as `python -I -S child.py SETTINGS_JSON` with two pipes. It never holds an expected value or
-a seed, and it cannot import the course's package: the notebook's `import attnbook` finds the small
-stand-in made here. Site packages are put on the path by hand (their .pth files are not read, so
+Started as `python -I -S child.py SETTINGS_JSON`; requests come in on its standard input, replies
+go out on its standard output, and both are moved out of the notebook's way at once. It never holds
+an expected value or a seed, and it cannot import the course's package: the notebook's
+`import attnbook` finds the small stand-in made here. Site packages are put on the path by hand (their .pth files are not read, so
 an editable installation of the course is not found either).
 """
 
@@ -61,11 +62,19 @@ def _limit(memory_bytes: int, cpu_seconds: int) -> None:
         resource.setrlimit(what, (most, most))
 
 
+def _move_away(stream: int) -> Any:
+    """A private binary file on what was standard input (0) or output (1)."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.setmode(stream, os.O_BINARY)
+    return os.fdopen(os.dup(stream), "rb" if stream == 0 else "wb")
+
+
 def main() -> None:
     settings = json.loads(sys.argv[1])
     sys.argv = ["notebook"]
-    requests = os.fdopen(settings["requests"], "rb")
-    replies = os.fdopen(settings["replies"], "wb")
+    requests, replies = (_move_away(stream) for stream in (0, 1))
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # whatever is printed, also by libraries in C, goes nowhere
         os.dup2(quiet, stream)

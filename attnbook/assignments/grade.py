@@ -58,7 +58,7 @@ def grade_submission(
     notes = list(submission.notes)
     if submission.problem:
         notes.append(f"The submission could not be graded: {submission.problem}.")
-        grades = [_ungraded(exercise, notes[-1]) for exercise in exercises]
+        grades = [_graded(Outcome(exercise, "not attempted"), []) for exercise in exercises]
     else:
         runner = _Runner(submission, assignment, limits)
         try:
@@ -217,7 +217,7 @@ def _graded(outcome: Outcome, notes: list[str]) -> Grade:
 
 
 def read_seed(path: Path | None, out: Path) -> int:
-    """The secret number behind the cases: from a file, else made once and kept beside the grades."""
+    """The secret number behind the cases: from a file, else made once and kept in `out`."""
     path = path or out / "seed.txt"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

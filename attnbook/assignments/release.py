@@ -98,7 +98,7 @@ def _setup(exercises: list[Exercise]) -> str:
 
 
 def _given(exercises: list[Exercise]) -> str:
-    """Source of what the solutions use from exercises outside the assignment, each before its use."""
+    """Source of what the solutions use from other exercises, each before its use."""
     inside = {exercise.id for exercise in exercises}
     order: list[str] = []
 

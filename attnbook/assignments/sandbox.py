@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
+import queue
 import shutil
+import signal
 import site
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,11 +52,7 @@ class Sandbox:
     def __init__(self, limits: Limits):
         self.limits = limits
         self.folder = tempfile.mkdtemp(prefix="submission-")
-        request_read, self._requests = os.pipe()
-        self._replies, reply_write = os.pipe()
         settings = {
-            "requests": request_read,
-            "replies": reply_write,
             "limited": limits.enforced,
             "memory_bytes": limits.memory_bytes,
             "cpu_seconds": int(limits.seconds_in_all),
@@ -66,15 +63,14 @@ class Sandbox:
             [sys.executable, "-I", "-S", str(CHILD), json.dumps(settings)],
             cwd=self.folder,
             env=_environment(self.folder),
-            pass_fds=(request_read, reply_write),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        os.close(request_read)
-        os.close(reply_write)
-        self._to_child = os.fdopen(self._requests, "wb")
+        # Pipes cannot be waited for with a time limit on every system; a queue can.
+        self._replies: queue.Queue[Any] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
 
     def __enter__(self) -> Sandbox:
         return self
@@ -85,48 +81,41 @@ class Sandbox:
     def ask(self, message: Any, seconds: float) -> Any:
         """Send a request and wait for its reply. Raises Ended when there is none in time."""
         try:
-            wire.write(self._to_child, message)
-            return wire.read(_Timed(self._replies, time.monotonic() + seconds))
-        except TimeoutError:
+            wire.write(self.process.stdin, message)
+            reply = self._replies.get(timeout=seconds)
+        except queue.Empty:
             self.close()
             raise Ended(f"it did not finish within {seconds:g} seconds and was ended") from None
-        except (EOFError, OSError, wire.WireError) as error:
+        except (OSError, ValueError):  # the pipe is closed
+            reply = EOFError()
+        if isinstance(reply, Exception):
             self.close()
-            raise Ended(_why(self.process.returncode, error)) from None
+            raise Ended(_why(self.process.returncode, reply))
+        return reply
+
+    def _listen(self) -> None:
+        """Put every reply in the queue, and the reason why there will be no more."""
+        try:
+            while True:
+                self._replies.put(wire.read(self.process.stdout))
+        except (EOFError, OSError, ValueError) as error:
+            self._replies.put(error)
 
     def close(self) -> None:
         """End the process and everything it started, and remove its folder."""
         if self.process.poll() is None:
             self._kill_group()
         self.process.wait()
-        with contextlib.suppress(OSError):  # what was not sent goes nowhere now
-            self._to_child.close()
-        if self._replies is not None:
-            os.close(self._replies)
-            self._replies = None
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):  # what was not sent goes nowhere now
+                pipe.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _kill_group(self) -> None:
-        import signal
-
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
+        except (AttributeError, ProcessLookupError, PermissionError):  # no groups on Windows
             self.process.kill()
-
-
-class _Timed:
-    """Reads from a pipe with a deadline."""
-
-    def __init__(self, descriptor: int, deadline: float):
-        self._descriptor, self._deadline = descriptor, deadline
-
-    def read(self, count: int) -> bytes:
-        left = self._deadline - time.monotonic()
-        ready, _, _ = select.select([self._descriptor], [], [], max(0.0, left))
-        if not ready:
-            raise TimeoutError
-        return os.read(self._descriptor, min(count, 1 << 20))
 
 
 def _why(returncode: int | None, error: Exception) -> str:
