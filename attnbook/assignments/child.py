@@ -3,8 +3,8 @@
 Started as `python -I -S child.py SETTINGS_JSON`; requests come in on its standard input, replies
 go out on its standard output, and both are moved out of the notebook's way at once. It never holds
 an expected value or a seed, and it cannot import the course's package: the notebook's
-`import attnbook` finds the small stand-in made here. Site packages are put on the path by hand (their .pth files are not read, so
-an editable installation of the course is not found either).
+`import attnbook` finds the small stand-in made here. Site packages are put on
+the path by hand (their .pth files are not read, so an editable installation is not found either).
 """
 
 from __future__ import annotations
