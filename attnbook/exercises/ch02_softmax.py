@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attnbook.exercises.exercise import Call, Exercise, Mistake, Probe
+from attnbook.exercises.exercise import Call, Exercise, Mistake, Probe, Result
 from attnbook.numpy_attention import log_sum_exp, softmax
 
 CHAPTER = "02-softmax"
@@ -588,6 +588,14 @@ def _only_elementwise(weights):
     return weights * (1 - weights)
 
 
+def _one_number_subtracted(weights):
+    return np.diag(weights) - weights @ weights.T
+
+
+def _squares_subtracted(weights):
+    return np.diag(weights) - weights * weights
+
+
 def _weights_drawn(rng: np.random.Generator) -> list[Call]:
     return [
         Call((np.array([0.5, 0.5]),)),
@@ -685,6 +693,20 @@ SOFTMAX_JACOBIAN = Exercise(
             "Off the diagonal you have −wᵢ; it should be −wᵢwⱼ.",
             "Use `np.outer(weights, weights)`.",
         ),
+        Mistake(
+            "one number in place of all products",
+            _one_number_subtracted,
+            "`weights @ weights.T` is one number, the sum of the squares: transposing an array with a "
+            "single axis does nothing.",
+            "Use `np.outer(weights, weights)`, or `weights[:, None] * weights[None, :]`.",
+        ),
+        Mistake(
+            "squares in place of all products",
+            _squares_subtracted,
+            "`weights * weights` holds the n squares only. They are subtracted from every row, where "
+            "each row needs its own products wᵢwⱼ.",
+            "Use `np.outer(weights, weights)`, or `weights[:, None] * weights[None, :]`.",
+        ),
     ),
 )
 
@@ -737,6 +759,26 @@ def _coarse(scores, largest):
     return float(grid[int(np.argmin(found))])
 
 
+def _ends_swapped(scores, largest):
+    low, high = 1e-6, 1e6
+    for _ in range(200):
+        middle = np.sqrt(low * high)
+        if softmax(scores / middle).max() > largest:
+            high = middle
+        else:
+            low = middle
+    return float(middle)
+
+
+def _at_an_end(call: Call, result: Result) -> bool:
+    """The temperature is so high that all weights are even, or so low that one has everything."""
+    if not isinstance(result.value, float) or not 0 < result.value < np.inf:
+        return False
+    scores, _ = call.args
+    top = softmax(scores / result.value).max()
+    return bool(top > 0.9999 or top < 1 / len(scores) + 1e-2)
+
+
 def _temperatures(rng: np.random.Generator) -> list[Call]:
     calls = [Call((np.array([2.0, 0.0]), 0.8)), Call((np.array([3.0, 1.0, 0.0]), 0.5))]
     for n in (3, 4, 6):
@@ -784,7 +826,7 @@ TEMPERATURE_FOR = Exercise(
             _inverse_temperature,
             "Your number is one over the right one: the scores are divided by the temperature, not "
             "multiplied.",
-            "Return T from `softmax(scores / T)`.",
+            "Return the number that the scores are divided by.",
         ),
         Mistake(
             "as if there were two scores",
@@ -816,7 +858,15 @@ TEMPERATURE_FOR = Exercise(
             "smallest weight used",
             _smallest_weight,
             "The sign of the scores is flipped: the smallest weight becomes the wanted one.",
-            "Look at `softmax(scores / T).max()`.",
+            "Look at `softmax(scores / temperature).max()`.",
+        ),
+        Mistake(
+            "ends of the search swapped",
+            _ends_swapped,
+            "The search runs to one end of its interval and stays there: at your temperature the "
+            "weights are all alike, or one has everything.",
+            "A largest weight above the wanted one means too cold: move the lower end up.",
+            symptom=_at_an_end,
         ),
     ),
 )

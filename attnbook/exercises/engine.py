@@ -46,7 +46,8 @@ def plan(exercise: Exercise, seed: int) -> list[Trial]:
     for probe in exercise.probes:
         rng = np.random.default_rng([seed, zlib.crc32(f"{exercise.id}/{probe.name}".encode())])
         trials += [Trial(probe, call) for call in probe.calls(rng)]
-    return [*trials, Trial(REPEAT, trials[0].call)]
+    repeat = dataclasses.replace(REPEAT, tolerance=trials[0].probe.tolerance)
+    return [*trials, Trial(repeat, trials[0].call)]
 
 
 def answer(ask: Callable[[Call], Result], trials: Sequence[Trial]) -> list[Result]:
