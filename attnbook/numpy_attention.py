@@ -64,6 +64,18 @@ def log_sum_exp(scores, axis=-1):
     return np.squeeze(result, axis=axis)
 
 
+def soft_lookup(query, keys, values, temperature=1.0):
+    """Look a query up by likeness: a weighted sum of all values.
+
+    query (d,) · keys (n, d) · values (n, d_v) -> (d_v,); row i of keys belongs to row i of values.
+    temperature > 0: towards 0 the best key's value alone, towards infinity the mean of the values.
+    Bahdanau et al. 2015 mix in this way; Luong et al. 2015 score by dot product.
+    """
+    scores = keys @ query / temperature  # (n,) how well each key fits
+    weights = softmax(scores)  # (n,) positive, sum to one
+    return weights @ values  # (d_v,) so much of each value
+
+
 def self_attention(x):
     """Replace each token by a mixture of all tokens, weighted by their dot products.
 

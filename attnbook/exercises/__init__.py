@@ -26,6 +26,10 @@ CHAPTERS: dict[str, tuple[str, tuple[str, ...]]] = {
         "ch02_softmax",
         ("softmax", "log_sum_exp", "softmax_jacobian", "temperature_for"),
     ),
+    "03-soft-lookup": (
+        "ch03_soft_lookup",
+        ("soft_lookup", "restore_pairs", "kernel_regression", "leave_one_out_error"),
+    ),
 }
 
 
