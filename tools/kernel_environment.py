@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 
 # Two threads on two shared cores are many times slower than one.
-THREADS = ("OMP", "OPENBLAS", "MKL", "NUMEXPR")
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+}
 SET = {
-    **{f"{library}_NUM_THREADS": "1" for library in THREADS},
+    **ONE_THREAD,
     "ATTNBOOK_QUIET": "1",  # no progress bars
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a warning of the debugger's, on stderr
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
