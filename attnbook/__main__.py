@@ -1,0 +1,7 @@
+"""python -m attnbook"""
+
+import sys
+
+from attnbook.cli import main
+
+sys.exit(main())
