@@ -72,6 +72,16 @@ def test_the_toc_follows_the_chapter_map():
     assert [f"book/solutions/{slug}" for slug in ready] == SOLUTIONS
 
 
+def test_the_toc_names_chapters_by_number_and_title():
+    book = yaml.safe_load((ROOT / "book/course.yml").read_text(encoding="utf-8"))
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    named = {e["file"]: e.get("title") for part in toc["parts"] for e in part["chapters"]}
+    for chapter in book["chapters"]:
+        if chapter["status"] == "ready":
+            title = f"{chapter['number']} · {chapter['title']}"
+            assert named[f"notebooks/{chapter['slug']}"] == title
+
+
 def test_chapters_stand_under_their_part_of_the_chapter_map():
     book = yaml.safe_load((ROOT / "book/course.yml").read_text(encoding="utf-8"))
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The course's Sphinx extension: heading anchors, self-hosted maths, withheld solutions."""
+"""The course's Sphinx extension: heading anchors, folded set-up, own maths, withheld solutions."""
 
 from __future__ import annotations
 
@@ -63,6 +63,15 @@ def name_sections(app: Sphinx, doctree: nodes.document) -> None:
             doctree.ids[anchor] = section
 
 
+def fold_setup(app: Sphinx, doctree: nodes.document) -> None:
+    """The set-up cell is the same in every chapter: the page folds it, the notebook does not."""
+    for cell in doctree.findall(nodes.container):
+        if cell.get("nb_element") == "cell_code" and "tag_setup" in cell["classes"]:
+            cell["hide_mode"] = "input"
+            cell["prompt_show"] = "Show the set-up code"
+            cell["prompt_hide"] = "Hide the set-up code"
+
+
 def copy_mathjax(app: Sphinx) -> None:
     """Copy the needed part of MathJax from its installed package into the site."""
     if app.builder.format != "html":
@@ -88,5 +97,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", copy_mathjax)
     app.connect("source-read", withhold_page)
     app.connect("doctree-read", name_sections)
+    app.connect("doctree-read", fold_setup)
     app.connect("build-finished", withhold_downloads)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
