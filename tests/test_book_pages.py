@@ -28,9 +28,8 @@ def headings(text):
 def entries(text):
     """Heading -> body, of the entries of a page with one `###` an entry."""
     parts = re.split(r"^### (.+)$", text, flags=re.M)
-    return {
-        key: re.split(r"^## ", body, flags=re.M)[0] for key, body in zip(*[iter(parts[1:])] * 2)
-    }
+    bodies = [re.split(r"^## ", body, flags=re.M)[0] for body in parts[2::2]]
+    return dict(zip(parts[1::2], bodies, strict=True))
 
 
 # --- the map --------------------------------------------------------------------------------------
@@ -197,10 +196,10 @@ def test_an_isbn_has_the_right_check_digit():
 
 def test_link_text_and_address_of_an_identifier_agree():
     text = read("references")
-    assert all(
-        a == b for a, b in re.findall(r"\[arXiv:(\S+?)\]\(https://arxiv.org/abs/(\S+?)\)", text)
-    )
-    assert all(a == b for a, b in re.findall(r"DOI \[(\S+?)\]\(https://doi.org/(\S+?)\)", text))
+    pairs = re.findall(r"\[arXiv:(\S+?)\]\(https://arxiv\.org/abs/(\S+?)\)", text)
+    pairs += re.findall(r"DOI \[(\S+?)\]\(https://doi\.org/(\S+?)\)", text)
+    assert len(pairs) > 50
+    assert all(shown == target for shown, target in pairs)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +231,7 @@ def right_softmax(scores, axis=-1):
 
 
 @pytest.mark.parametrize(
-    "candidate", [..., naive_softmax, right_softmax], ids=lambda c: str(c)[:16]
+    "candidate", [..., naive_softmax, right_softmax], ids=["untried", "naive", "right"]
 )
 def test_the_verdicts_shown_are_what_a_check_says(candidate):
     outcome = grade("softmax", candidate)
