@@ -11,6 +11,10 @@ from tools.markdown_lint import broken_details, outside_code
 from tools.notebook_lint import RULES, ends_with_semicolon, problems
 
 
+# one worker runs them all, so that what they share is made once
+pytestmark = pytest.mark.xdist_group("notebook_lint")
+
+
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory):
     notebook = build_good_notebook()

@@ -24,6 +24,10 @@ from tools.markers import SourceError, right_choice
 from tools.notebook_lint import problems
 
 
+# one worker runs them all, so that what they share is made once
+pytestmark = pytest.mark.xdist_group("pipeline")
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """The sample course with its notebook made once."""

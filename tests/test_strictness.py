@@ -1,12 +1,12 @@
 """The notebook suite goes red for each thing it must catch, and green for a good notebook.
 
-Each case is the real pytest command, in a process of its own, on one small notebook.
+The real command of `make test` is run, in processes of its own, on small notebooks with one fault
+each.
 """
 
 import copy
 import os
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,6 +18,10 @@ from tests.sample_notebook import build_good_notebook, by_id
 from tools import notebooks
 from tools.course import ROOT
 from tools.notebook_lint import RULES
+from tools.run_tests import NBVAL
+
+# one worker runs them all, so that what they share is made once
+pytestmark = pytest.mark.xdist_group("strictness")
 
 SPOILER = """\
 from attnbook.exercises.exercise import Exercise
@@ -89,69 +93,75 @@ def unchanged(notebook):
     pass
 
 
-# name: (change, options, tests that must fail and no others)
+# name: (group, change, tests that must fail and no others)
 CASES = {
-    "good": (unchanged, [], set()),
-    "good-solved": (unchanged, ["--solved"], set()),
-    "wrong-number": (wrong_number, [], {"Cell 3"}),
-    "wrong-number-solved": (wrong_number, ["--solved"], {"Cell 3"}),
-    "raising-cell": (raising_cell, [], {"Cell 3"}),
-    "missing-count": (missing_count, [], {"every_cell_was_run"}),
-    "no-assertion": (no_assertion, [], {"ignored_cells_assert"}),
-    "failing-assertion": (failing_assertion, [], {"Cell 5"}),
-    "stored-stderr": (stored_stderr, [], {"no_stored_stderr"}),
-    "skipped-cell": (skipped_cell, [], {"tags_are_known"}),
-    "figure-gone": (figure_gone, [], {"Cell 4"}),
-    "verdict-forged": (verdict_forged, [], {"Cell 2", "exercises_are_untouched"}),
-    "unsolved": (unchanged, ["--solved", "-p", "spoiler"], {"Cell 2", "Cell 6"}),
-    "untagged-stub": (
-        untagged_stub,
-        ["--solved"],
-        {"Cell 2", "Cell 6", "exercises_are_whole"},
-    ),
+    "good": ("good", unchanged, set()),
+    "good-solved": ("good, solved", unchanged, set()),
+    "wrong-number": ("bad", wrong_number, {"Cell 3"}),
+    "raising-cell": ("bad", raising_cell, {"Cell 3"}),
+    "missing-count": ("bad", missing_count, {"every_cell_was_run"}),
+    "no-assertion": ("bad", no_assertion, {"ignored_cells_assert"}),
+    "failing-assertion": ("bad", failing_assertion, {"Cell 5"}),
+    "stored-stderr": ("bad", stored_stderr, {"no_stored_stderr"}),
+    "skipped-cell": ("bad", skipped_cell, {"tags_are_known"}),
+    "figure-gone": ("bad", figure_gone, {"Cell 4"}),
+    "verdict-forged": ("bad", verdict_forged, {"Cell 2", "exercises_are_untouched"}),
+    "wrong-number-solved": ("bad, solved", wrong_number, {"Cell 3"}),
+    "untagged-stub": ("bad, solved", untagged_stub, {"Cell 2", "Cell 6", "exercises_are_whole"}),
+    "unsolved": ("solved wrongly", unchanged, {"Cell 2", "Cell 6"}),
+}
+# One process a group: most of a process's time goes into starting it.
+GROUPS = {
+    "good": [],
+    "good, solved": ["--solved"],
+    "bad": [],
+    "bad, solved": ["--solved"],
+    "solved wrongly": ["--solved", "-p", "spoiler"],
 }
 
 
 @pytest.fixture(scope="module")
 def results(good, tmp_path_factory):
-    """Exit status, failed tests and output of every case, two processes at a time."""
+    """Exit status, {notebook: {test: outcome}} and output of every group, two at a time."""
 
-    def run(name):
-        change, options, _ = CASES[name]
-        folder = tmp_path_factory.mktemp(name)
-        notebook = copy.deepcopy(good)
-        change(notebook)
-        path = folder / "case.ipynb"
-        nbformat.write(notebook, path)
+    def run(group):
+        folder = tmp_path_factory.mktemp("group")
+        (folder / "notebooks").mkdir()
+        for name, (belongs, change, _) in CASES.items():
+            if belongs == group:
+                notebook = copy.deepcopy(good)
+                change(notebook)
+                for cell in notebook.cells:
+                    cell.id = cell.id.replace("case-", f"{name}-")
+                nbformat.write(notebook, folder / "notebooks" / f"{name}.ipynb")
         (folder / "spoiler.py").write_text(SPOILER)
-        command = [
-            *(sys.executable, "-m", "pytest", "-q", "-c", str(ROOT / "pyproject.toml")),
-            *("-p", "conftest", "--rootdir", str(folder), "-p", "no:cacheprovider"),
-            *("--nbval", "--nbval-current-env", f"--junitxml={folder / 'report.xml'}"),
-            *options,
-            str(path),
-        ]
+        # the suite's own command and settings, in this folder and one test at a time
+        here = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-p", "conftest"]
+        more = ["-n", "0", "-p", "no:cacheprovider", f"--junitxml={folder / 'report.xml'}"]
         env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)])}
+        command = [*NBVAL, *here, *more, *GROUPS[group]]
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
-        cases = ET.parse(folder / "report.xml").iter("testcase")
-        states = {case.get("name"): {child.tag for child in case} for case in cases}
+        states = {}
+        for case in ET.parse(folder / "report.xml").iter("testcase"):
+            name = case.get("classname").split(".")[1]
+            states.setdefault(name, {})[case.get("name")] = {child.tag for child in case}
         return done.returncode, states, done.stdout + done.stderr
 
     with ThreadPoolExecutor(2) as pool:
-        return dict(zip(CASES, pool.map(run, CASES), strict=True))
+        return dict(zip(GROUPS, pool.map(run, GROUPS), strict=True))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_suite_fails_where_it_must_and_nowhere_else(results, name):
-    status, states, said = results[name]
-    expected = CASES[name][2]
-    failed = {test for test, state in states.items() if state & {"failure", "error"}}
+    group, _, expected = CASES[name]
+    status, states, said = results[group]
+    failed = {test for test, state in states[name].items() if state & {"failure", "error"}}
     assert failed == expected, said
     assert status == (1 if expected else 0), said
 
 
 def test_a_good_notebook_has_a_test_for_every_rule_and_cell(results):
     for name in ("good", "good-solved"):
-        _, states, _ = results[name]
-        assert set(states) == {*RULES, *(f"Cell {n}" for n in range(7))}
-        assert not any(states.values()), "nothing is skipped"
+        _, states, _ = results[CASES[name][0]]
+        assert set(states[name]) == {*RULES, *(f"Cell {n}" for n in range(7))}
+        assert not any(states[name].values()), "nothing is skipped"
