@@ -545,7 +545,6 @@ COSINE_SCORES = Exercise(
             _with_zero_vectors,
             cause="The length of a zero vector is 0, and 0 divided by 0 is NaN: handle it before you "
             "divide.",
-            read="Exercise 1.2 · cosine_scores",
         ),
         Probe(
             "edges",
@@ -573,14 +572,12 @@ COSINE_SCORES = Exercise(
             _nan_for_zero,
             "A zero vector has length 0, and 0 divided by 0 is NaN (not a number).",
             "Before dividing, replace a length of 0 by 1: 0 divided by 1 is the 0 you want.",
-            "Exercise 1.2 · cosine_scores",
         ),
         Mistake(
             "zero vector scores one",
             _one_for_zero,
             "A zero vector has no direction, so it cannot agree fully with anything: its score is 0.",
             "Replace NaN by 0, or a length of 0 by 1 before dividing.",
-            "Exercise 1.2 · cosine_scores",
         ),
         Mistake(
             "only the queries brought to length one",
@@ -683,7 +680,6 @@ COSINE_SCORES = Exercise(
             "A constant is added below the line. It keeps zero away, but it makes the cosines of short "
             "vectors too small.",
             "Replace a length of exactly 0 by 1, and leave all others alone.",
-            "Exercise 1.2 · cosine_scores",
         ),
         Mistake(
             "changes its input",
@@ -709,7 +705,7 @@ def disagreeing_vectors():
     """A query and two keys: the dot product prefers key_a, the cosine prefers key_b."""
     query = np.array([1.0, 0.0])
     key_a = np.array([2.0, 2.0])  # long, 45 degrees off: dot 2, cosine 0.71
-    key_b = np.array([1.0, 0.0])  # short, the very direction: dot 1, cosine 1
+    key_b = np.array([1.0, 0.5])  # short, 27 degrees off: dot 1, cosine 0.89
     return query, key_a, key_b
 
 
