@@ -10,7 +10,6 @@ from tools import notebooks
 from tools.markdown_lint import broken_details, outside_code
 from tools.notebook_lint import RULES, ends_with_semicolon, problems
 
-
 # one worker runs them all, so that what they share is made once
 pytestmark = pytest.mark.xdist_group("notebook_lint")
 

@@ -23,7 +23,6 @@ from tools.markdown_lint import broken_details
 from tools.markers import SourceError, right_choice
 from tools.notebook_lint import problems
 
-
 # one worker runs them all, so that what they share is made once
 pytestmark = pytest.mark.xdist_group("pipeline")
 

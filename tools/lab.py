@@ -69,7 +69,7 @@ def say(done: Copying) -> None:
     for name in done.copied:
         print(f"{COPIES}/{name}: copied")
     if done.kept:
-        print(f"{COPIES}/ has your {len(done.kept)} other notebooks, left as they are")
+        print(f"{COPIES}/ keeps what is yours: {len(done.kept)} left as they are")
     for name in done.newer:
         print(
             f"{COPIES}/{name}: yours is kept; the course has a newer version. "
