@@ -165,32 +165,27 @@ def check_kernel(answers: Answers) -> Finding:
     """A notebook's kernel must be a Python that has the course."""
     answer = answers["kernel"].result()
     command = answer.get("command")
-    details: dict[str, Any] = {"command": command}
+    details: dict[str, Any] = {"command": command, "folder": answer.get("folder")}
     finding = partial(Finding, "kernel", "notebook kernel", details=details)
     if "error" in answer:
         return finding(PROBLEM, f"no Jupyter: {answer['error']}", install(_pinned("jupyterlab")))
-    inside = sys.prefix != sys.base_prefix or (
-        command and Path(answer["folder"]).is_relative_to(sys.prefix)
-    )
-    anew = _join([*python(), "-m", "ipykernel", "install"])
-    anew += " --sys-prefix" if inside else " --user"
     if not command:
-        return finding(PROBLEM, "there is no kernel named python3", anew)
+        return finding(PROBLEM, "there is no kernel named python3", install(_pinned("ipykernel")))
     tried = try_import(command[0], "ipykernel.kernelapp", "attnbook", env=answer["env"])
     details["executable"] = tried.get("executable")
+    missing = (tried.get("missing") or "").split(".")[0]
+    if os.path.abspath(command[0]) != os.path.abspath(sys.executable):
+        mend = f"Remove the folder {answer['folder']}: Jupyter then starts the Python it runs in."
+    elif missing == "attnbook":
+        mend = install_course()
+    else:
+        mend = install(*([missing] if missing else ["--force-reinstall", _pinned("ipykernel")]))
     if "error" in tried:
-        missing = (tried.get("missing") or "").split(".")[0]
-        if os.path.abspath(command[0]) != os.path.abspath(sys.executable):
-            mend = anew
-        elif missing == "attnbook":
-            mend = install_course()
-        else:
-            mend = install(missing or "--force-reinstall ipykernel")
         found = f"the kernel python3 runs {command[0]}, which cannot run the course"
         return finding(PROBLEM, f"{found}: {tried['error']}", mend)
     if not _same(tried["file"], attnbook.__file__):
         found = f"the kernel python3 uses another copy of the course: {tried['file']}"
-        return finding(WARNING, found, anew)
+        return finding(WARNING, found, mend)
     return finding(OK, f"python3 runs {shown(command[0])}")
 
 
