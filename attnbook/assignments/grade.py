@@ -174,7 +174,9 @@ class _Runner:
         return [exercise.id], notes
 
     def _mentioned(self, exercise: Exercise) -> bool:
-        return any(c.exercise == exercise.id or exercise.id in c.source for c in self.cells)
+        """Does some cell belong to the exercise or define its name?"""
+        defines = re.compile(rf"^(def|class)\s+{exercise.id}\b|^{exercise.id}\s*=", re.M)
+        return any(c.exercise == exercise.id or defines.search(c.source) for c in self.cells)
 
 
 def _functions(cell: Cell, defined: list[str]) -> list[str]:
