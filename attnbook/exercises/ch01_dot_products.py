@@ -88,6 +88,24 @@ def _first_dimension_only(queries, keys):
     return queries[:, :1] @ keys[:, :1].T
 
 
+def _added_over_keys(queries, keys):
+    return (queries @ keys.T).sum(axis=1)
+
+
+def _first_pair_only(queries, keys):
+    return queries[0] @ keys[0]
+
+
+def _as_weights(queries, keys):
+    scores = queries @ keys.T
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def _both_turned(queries, keys):
+    return queries.T @ keys.T
+
+
 def _whole_numbers(queries, keys):
     return (queries @ keys.T).astype(int)
 
@@ -196,6 +214,13 @@ DOT_SCORES = Exercise(
             "The transpose trap",
         ),
         Mistake(
+            "both turned",
+            _both_turned,
+            "Both tables were turned. The keys have to be, the queries are in place already.",
+            "Leave out the first `.T`.",
+            "The transpose trap",
+        ),
+        Mistake(
             "rows and columns swapped",
             _keys_against_queries,
             "The numbers are right but the table is on its side: a row belongs to a key and a column "
@@ -232,6 +257,29 @@ DOT_SCORES = Exercise(
             "One number comes back: the scores of all pairs were added up.",
             "Add up over the dimensions only, so that each pair keeps a score of its own.",
             "All pairs at once",
+        ),
+        Mistake(
+            "scores of a query added up",
+            _added_over_keys,
+            "Each query has a single number: its scores with all keys were added up.",
+            "Add up over the dimensions only, so that each pair keeps a score of its own.",
+            "All pairs at once",
+        ),
+        Mistake(
+            "first pair only",
+            _first_pair_only,
+            "One number comes back, the score of the first query with the first key. Most often a "
+            "`return` stands inside a loop.",
+            "Collect all scores in an array of the shape (n_q, n_k), and return it after the loops.",
+            "All pairs at once",
+        ),
+        Mistake(
+            "weights instead of scores",
+            _as_weights,
+            "Each row is positive and sums to one: the scores went through a softmax. That is chapter "
+            "2; here the scores themselves are asked for.",
+            "Leave out `np.exp` and the division.",
+            "Agreement, one pair at a time",
         ),
         Mistake(
             "first query only",
@@ -425,6 +473,22 @@ def _lengths_added(queries, keys):
     return queries @ keys.T / _or_one(_lengths(queries) + _lengths(keys).T)
 
 
+def _lengths_in_step(queries, keys):
+    lengths = np.linalg.norm(queries, axis=-1) * np.linalg.norm(keys, axis=-1)
+    return queries @ keys.T / lengths
+
+
+def _lengths_as_rows(queries, keys):
+    def unit(x):
+        return x / np.linalg.norm(x, axis=-1)
+
+    return unit(queries) @ unit(keys).T
+
+
+def _key_lengths_as_column(queries, keys):
+    return queries @ keys.T / _lengths(queries) / _lengths(keys)
+
+
 def _angles(queries, keys):
     return np.arccos(np.clip(cosine_scores(queries, keys), -1, 1))
 
@@ -454,6 +518,25 @@ def _correlations(queries, keys):
 
 def _constant_below(queries, keys):
     return queries @ keys.T / (_lengths(queries) * _lengths(keys).T + 1e-6)
+
+
+def _a_constant_is_added(call, result):
+    """Are the cosines those with a constant added to the lengths, or to their product?"""
+    queries, keys = call.args
+    if queries.dtype in (np.float32, np.float16):
+        return True  # too coarse to tell: the other calls decide
+    if np.shape(result.value) != (len(queries), len(keys)):
+        return False
+    q, k = np.broadcast_arrays(_lengths(queries), _lengths(keys).T)
+    dots = queries @ keys.T
+    clear = np.abs(dots) > 1e-3 * q * k  # no cosine near 0, no zero vector
+    q, k, given = q[clear], k[clear], result.value[clear]
+    if given.size == 0 or not (given * dots[clear] > 0).all():
+        return False  # nothing to go by, a wrong sign, or NaN
+    below = dots[clear] / given  # what was divided by
+    once = below - q * k  # the constant, if below = |q||k| + constant
+    each = (np.sqrt((q - k) ** 2 + 4 * below) - q - k) / 2  # if (|q| + constant)(|k| + constant)
+    return any((c > 0).all() and np.ptp(c) < 1e-2 * c.min() for c in (once, each))
 
 
 def _normalises_in_place(queries, keys):
@@ -637,6 +720,28 @@ COSINE_SCORES = Exercise(
             "Divide by the product of the two lengths.",
         ),
         Mistake(
+            "lengths of queries and keys in step",
+            _lengths_in_step,
+            "The length of query 0 is multiplied with that of key 0 only, and so on. Every pair needs "
+            "its own two lengths.",
+            "Divide the rows of each table by their own lengths before the matrix product.",
+        ),
+        Mistake(
+            "axis of the lengths lost",
+            _lengths_as_rows,
+            "The lengths lie along the wrong axis: without `keepdims=True` they have the shape (n,) and "
+            "line up with the dimensions, not with the words.",
+            "Give `np.linalg.norm` both `axis=-1` and `keepdims=True`: the shape is then (n, 1).",
+        ),
+        Mistake(
+            "lengths of the keys in a column",
+            _key_lengths_as_column,
+            "In the table of scores each key is a column, so the lengths of the keys have to lie in a "
+            "row, (1, n_k). Here they stand in a column, (n_k, 1).",
+            "Divide the keys by their lengths before the matrix product, or turn these lengths with "
+            "`.T`.",
+        ),
+        Mistake(
             "angle instead of cosine",
             _angles,
             "These are the angles themselves. The cosine is asked for: 1 for the same direction.",
@@ -680,6 +785,7 @@ COSINE_SCORES = Exercise(
             "A constant is added below the line. It keeps zero away, but it makes the cosines of short "
             "vectors too small.",
             "Replace a length of exactly 0 by 1, and leave all others alone.",
+            symptom=_a_constant_is_added,
         ),
         Mistake(
             "changes its input",
@@ -881,6 +987,22 @@ def _repeats_dropped(indices, n_rows):
     return one_hot(np.unique(indices), n_rows)
 
 
+def _earlier_ones_left(indices, n_rows):
+    return np.maximum.accumulate(one_hot(indices, n_rows), axis=0)
+
+
+def _index_names_the_row(indices, n_rows):
+    rows = np.zeros((len(indices), n_rows))
+    rows[indices, np.arange(len(indices))] = 1
+    return rows
+
+
+def _index_names_both(indices, n_rows):
+    rows = np.zeros((len(indices), n_rows))
+    rows[indices, indices] = 1
+    return rows
+
+
 def _first_index_only(indices, n_rows):
     return np.eye(n_rows)[indices[0]]
 
@@ -993,6 +1115,25 @@ ONE_HOT = Exercise(
             _whole_rows_filled,
             "`rows[indices] = 1` fills whole rows: with one index in the brackets, it counts rows.",
             "Name row and column: `rows[i, indices[i]] = 1`.",
+        ),
+        Mistake(
+            "row and column swapped in the brackets",
+            _index_names_the_row,
+            "The index is used as the row and the counter as the column; it has to be the other way "
+            "round.",
+            "Row first, then column: `rows[i, indices[i]] = 1`.",
+        ),
+        Mistake(
+            "index used as row and column",
+            _index_names_both,
+            "The index names the row as well as the column, so the ones stand on the diagonal.",
+            "The row is counted, the column is the index: `rows[i, indices[i]] = 1`.",
+        ),
+        Mistake(
+            "ones left over from earlier rows",
+            _earlier_ones_left,
+            "Each row still holds the ones of the rows before: the same row of zeros was used again.",
+            "Make a fresh row of zeros for every index, or write into one table of zeros.",
         ),
         Mistake(
             "the index in place of the 1",

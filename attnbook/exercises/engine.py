@@ -184,7 +184,7 @@ def _diagnose(exercise, trials, results, expected, differences, wrong, probe, fo
         name, cause = _about_error(results[wrong[0]].error or "", exercise)
         return name, probe.cause if not cause and probe.cause else cause, "", probe.read
     if found.aspect in _GENERAL:
-        return (*_GENERAL[found.aspect], "", probe.read)
+        return (*_GENERAL[found.aspect], _GENERAL_HINTS.get(found.aspect, ""), probe.read)
     # Only this probe's calls: a fact about the first failure need not hold for later ones.
     same = [n for n in wrong if trials[n].probe is probe and differences[n].aspect in _NUMERIC]
     fact = facts.recover(
@@ -206,10 +206,17 @@ _GENERAL = {
     ),
     "dtype": (
         "dtype not kept",
-        "A new array made by np.zeros, np.empty or a list is float64; give it the input's dtype.",
+        "A new array has a type of its own, whatever went in: `np.zeros`, `np.empty` and lists of "
+        "decimals make float64, comparisons make bool.",
     ),
     "type": ("wrong type", ""),
     "count": ("wrong number of results", ""),
+}
+
+_GENERAL_HINTS = {  # where the exercise's own first hint would lead away from the fault
+    "dtype": "Name the type when you make the array, `np.zeros(…, dtype=…)`, or turn the result "
+    "with `.astype(…)`.",
+    "nothing": "End the function with `return` and the result.",
 }
 
 _ERRORS = {
