@@ -29,8 +29,11 @@ class Assignment:
     due: str = ""
 
     def exercises(self) -> list[Exercise]:
-        """The exercises with this assignment's points."""
-        return [dataclasses.replace(get(i), points=p) for i, p in self.points.items()]
+        """The exercises with this assignment's points and numbers."""
+        return [
+            dataclasses.replace(get(i).varied(self.variant)[0], points=p)
+            for i, p in self.points.items()
+        ]
 
     @property
     def total(self) -> int:

@@ -134,10 +134,11 @@ def _exercise_cells(exercise: Exercise, assignment: Assignment) -> list[dict[str
     prompt, stub = cells.get(f"{exercise.id}-prompt"), cells.get(exercise.id)
     if prompt is None or stub is None:
         raise AssignmentError(f"{exercise.chapter}.ipynb has no prompt or stub of {exercise.id}.")
+    _, slots = get(exercise.id).varied(assignment.variant)
     seed = f", seed={assignment.variant}" if assignment.variant else ""
     call = f'{exercise.id} = check("{exercise.id}", {exercise.id}{seed})'
     return [
-        _markdown(f"{exercise.id}-prompt", _prompt("".join(prompt["source"]), exercise)),
+        _markdown(f"{exercise.id}-prompt", _prompt("".join(prompt["source"]), exercise, slots)),
         _code(exercise.id, "".join(stub["source"]), exercise=exercise.id, tags=["stub"]),
         _code(f"{exercise.id}-check", call, exercise=exercise.id, tags=["check"]),
     ]
@@ -155,14 +156,18 @@ def _chapter_cells(chapter: str) -> dict[str, dict[str, Any]]:
     return {cell["id"]: cell for cell in cells}
 
 
-def _prompt(source: str, exercise: Exercise) -> str:
-    """The prompt with this assignment's points, without links (they lead out of the assignment)."""
+def _prompt(source: str, exercise: Exercise, slots: dict[str, str]) -> str:
+    """The prompt with this assignment's points and numbers, without links (they lead out of it)."""
     heading, _, rest = source.partition(f"### {exercise.heading}")
     body = (rest or heading).strip()
     lines = body.splitlines()
     if lines and "min" in lines[0] and "point" in lines[0]:  # the course's own line of facts
         lines = lines[1:]
     body = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", "\n".join(lines).strip())
+    for printed, replaced in slots.items():
+        if printed not in body:
+            raise AssignmentError(f"The prompt of {exercise.id} has no text {printed!r} to vary.")
+        body = body.replace(printed, replaced)
     facts = f"*{exercise.points} points · about {exercise.minutes} minutes*"
     return f"## {exercise.heading}\n\n{facts}\n\n{body}"
 

@@ -56,7 +56,10 @@ def in_chapter(slug: str) -> list[Exercise]:
 
 
 def grade(exercise_id: str, candidate: Any, seed: int = 0) -> Outcome:
-    """Grade a candidate on cases drawn from `seed`. Never raises for what the candidate does."""
+    """Grade a candidate on cases drawn from `seed`. Never raises for what the candidate does.
+
+    The question is the chapter's own; `Exercise.varied` gives it other numbers.
+    """
     from attnbook.exercises import engine
 
     return engine.grade(get(exercise_id), candidate, seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import textwrap
@@ -86,6 +87,19 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """The same question with other numbers.
+
+    `slots` maps texts of the prompt, each of which occurs there, to what they become; `solution` and
+    `mistakes` are those of the new numbers.
+    """
+
+    slots: dict[str, str]
+    solution: str
+    mistakes: tuple[Mistake, ...]
+
+
+@dataclass(frozen=True)
 class Exercise:
     """Everything known about one exercise. `id` is the name of the function or variable asked for.
 
@@ -114,6 +128,19 @@ class Exercise:
     returns: tuple[str, ...] = ()
     library: str = "numpy"
     tolerance: float = 1e-6
+    vary: Callable[[np.random.Generator], Variant] | None = None
+
+    def varied(self, seed: int) -> tuple[Exercise, dict[str, str]]:
+        """The exercise with the numbers of a seed, and the slots to fill in its prompt.
+
+        Seed 0 is the exercise as the chapter prints it; most exercises have no numbers to change
+        (their cases are drawn from the seed in any case).
+        """
+        if seed == 0 or self.vary is None:
+            return self, {}
+        variant = self.vary(np.random.default_rng(seed))
+        changes = {"solution": variant.solution, "mistakes": variant.mistakes}
+        return dataclasses.replace(self, **changes), variant.slots
 
     @property
     def heading(self) -> str:
