@@ -90,7 +90,7 @@ class Finding:
 class Variant:
     """The same question with other numbers.
 
-    `slots` maps texts of the prompt, each of which occurs there, to what they become; `solution` and
+    `slots` maps texts of the prompt, each occurring there, to what they become; `solution` and
     `mistakes` are those of the new numbers.
     """
 
