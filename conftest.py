@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -37,6 +39,28 @@ def pytest_configure(config: pytest.Config) -> None:
     if option.nbval or option.nbval_lax:
         # nbval leaves the file it gives the kernel as stderr open
         config.addinivalue_line("filterwarnings", "ignore:unclosed file:ResourceWarning")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Make --dist loadgroup heed xdist_group, which pytest-xdist 3.8 does not under pytest 9.2."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByMarkedFile(LoadScopeScheduling):
+        """Files that use xdist_group go to one worker; all other tests are shared out singly."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.split("::")[0]
+            return file if uses_groups(config.rootpath / file) else nodeid
+
+    return ByMarkedFile(config, log)
+
+
+@cache
+def uses_groups(path: Path) -> bool:
+    return path.is_file() and "xdist_group" in path.read_text(encoding="utf-8")
 
 
 @pytest.hookimpl(wrapper=True)

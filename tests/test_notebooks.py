@@ -13,11 +13,12 @@ from tools.course import Course
 from tools.markdown_lint import outside_code
 from tools.markers import strip, where_next
 from tools.notebook_lint import pictures, tagged
+from tools.sphinx_course import heading_anchor
 
 COURSE = Course()
 CHAPTERS = [pytest.param(chapter, id=chapter.slug) for chapter in COURSE.ready]
 MOST_LINES = 25
-FILLERS = r"\b(simply|just|obviously|of course|trivial(ly)?|magic(al|ally)?)\b"
+FILLERS = r"\b(simply|just|obviously|magic(al|ally)?)\b"
 # Headings and folded parts that every chapter has, in this order.
 PARTS = [
     "Think of it this way",
@@ -84,12 +85,23 @@ def test_it_has_three_to_five_objectives_and_two_or_three_related_readings(noteb
     assert 2 <= len(items(section(notebook, "Related reading"))) <= 3
 
 
-def test_every_resource_links_to_the_references_and_to_a_doi_or_arxiv_id(notebook):
+def reference(item):
+    """The entry of the references page that an item of a list links to, heading included."""
+    name = re.search(r"\]\(\.\./book/references\.md#([^)]+)\)", item)[1]
+    page = (COURSE.root / "book" / "references.md").read_text(encoding="utf-8")
+    entries = re.split(r"^(?=#+ )", page, flags=re.M)[1:]
+    return next(e for e in entries if heading_anchor(e.splitlines()[0].lstrip("# ")) == name)
+
+
+def test_every_resource_names_its_reference_with_its_doi_or_arxiv_id(notebook):
+    """A book that has neither is named without."""
     for heading in ("Resources", "Related reading"):
         assert items(section(notebook, heading))
         for item in items(section(notebook, heading)):
-            assert "](../book/references.md#" in item
-            assert re.search(r"\]\(https://(doi|arxiv)\.org/\S+\)", item), item
+            papers = r"\]\((https://(?:doi|arxiv)\.org/[^)]+)\)"
+            given, known = re.findall(papers, item), re.findall(papers, reference(item))
+            assert set(given) <= set(known), item
+            assert given or not known, item
 
 
 def test_it_has_three_to_six_exercises_each_whole_and_in_order(chapter, notebook):
@@ -109,7 +121,8 @@ def test_each_prompt_says_what_is_asked(chapter, notebook):
     for exercise in in_chapter(chapter.slug):
         prompt = next(cell for cell in notebook.cells if cell.id == f"{exercise.id}-prompt")
         assert prompt.source.startswith(f"### {exercise.heading}\n")
-        assert f"`{exercise.signature}`" in prompt.source
+        asked = f"`{exercise.signature}`" if exercise.kind == "function" else exercise.id
+        assert asked in prompt.source.split("\n", 1)[1]
 
 
 def test_the_summary_comes_after_every_check(notebook):
