@@ -543,8 +543,8 @@ RESTORE_PAIRS = Exercise(
             _largest_dot_product,
             "You look for the key with the largest dot product. A long key can have a larger dot "
             "product with a vector than the vector has with itself.",
-            "Compare with `==`, or look for the smallest distance.",
-            "A long key shouts",
+            "Compare with `==`, or look for the smallest distance. (The section “A long key shouts” "
+            "comes back to this.)",
         ),
         Mistake(
             "first numbers compared only",
@@ -751,8 +751,8 @@ KERNEL_REGRESSION = Exercise(
             _dot_products,
             "The scores are dot products. They agree with distances only if all keys have the same "
             "length; here they have not.",
-            "Use the squared distance between the query and each key, with a minus sign.",
-            "Kernel regression turns into attention",
+            "Use the squared distance between the query and each key, with a minus sign. (The section "
+            "“Kernel regression turns into attention” says when the two agree.)",
         ),
         Mistake(
             "factor two missing",
