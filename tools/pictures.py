@@ -65,7 +65,10 @@ def jupyterlab(folder: Path) -> Iterator[str]:
     address = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1"]
     command += [f"--port={port}", "--IdentityProvider.token=", f"--ServerApp.root_dir={folder}"]
-    command += ["--allow-root", "--LabApp.news_url=None"]
+    command += ["--allow-root"]
+    news = folder / "settings" / "@jupyterlab" / "apputils-extension"
+    news.mkdir(parents=True)
+    (news / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
     env = {**os.environ, "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings")}
     quiet = subprocess.DEVNULL
     server = subprocess.Popen(command, cwd=folder, env=env, stdout=quiet, stderr=quiet)
@@ -86,6 +89,14 @@ def picture_of_a_page(browser) -> None:
     page.goto((ROOT / "_build" / "html" / "notebooks" / f"{CHAPTER}.html").as_uri())
     page.evaluate("window.MathJax ? MathJax.startup.promise : null")
     page.wait_for_timeout(500)
+    page.evaluate(
+        """() => {
+            const figure = document.querySelectorAll('article .cell_output img')[1];
+            const top = figure.closest('.cell').getBoundingClientRect().top;
+            scrollTo({ top: top + scrollY - 170, behavior: 'instant' });
+        }"""
+    )
+    page.wait_for_timeout(500)
     save(page.screenshot(), "page.png")
 
 
@@ -100,10 +111,14 @@ def picture_of_an_explanation(browser) -> None:
             page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
             page.wait_for_timeout(3000)
             page.keyboard.press("Escape")
-            report.scroll_into_view_if_needed()
-            page.wait_for_timeout(1000)
             cell = page.locator(".jp-CodeCell", has=report).first
-            stub = page.locator(".jp-CodeCell", has_text="exponentials.sum()").first
+            mine = "positive, summing to one along the axis"
+            stub = page.locator(".jp-CodeCell", has_text=mine).first
+            report.scroll_into_view_if_needed()
+            for _ in range(3):  # cells above take their height only once they are drawn
+                page.wait_for_timeout(700)
+                stub.evaluate("cell => cell.scrollIntoView({ block: 'start' })")
+            page.wait_for_timeout(500)
             top, end = stub.bounding_box(), cell.bounding_box()
             clip = {"x": top["x"], "y": top["y"] - 4, "width": top["width"]}
             clip["height"] = end["y"] + end["height"] - top["y"] + 8
