@@ -134,6 +134,105 @@ def test_an_object_of_the_wrong_kind_gets_a_sentence():
     assert engine.grade(UNIT, ...).status == "not attempted"
 
 
+# --- functions with many right results ---------------------------------------------------------
+
+
+def _judge_opposite(call, value):
+    first, second = (np.asarray(part, float) for part in value)
+    if first.shape != call.args[0].shape:
+        raise ValueError("shapes differ")
+    total = float(np.abs(first + second).max())
+    return Finding("not opposite", "that they cancel", (("sum", total),)) if total > 1e-6 else None
+
+
+def opposites(x):
+    return x, -x
+
+
+def _same_twice(x):
+    return x, x
+
+
+OPPOSITES = Exercise(
+    id="opposites",
+    signature="opposites(x)",
+    solution=opposites,
+    returns=("first", "second"),
+    probes=(
+        Probe(
+            "cancel",
+            "two arrays of the shape of x that cancel",
+            lambda rng: [Call((rng.normal(size=2),)), Call((rng.normal(size=(2, 3)),))],
+            judge=_judge_opposite,
+        ),
+    ),
+    mistakes=(Mistake("not opposite", _same_twice, "Their sum is not zero.", "Flip a sign."),),
+    **COMMON,
+)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        opposites,
+        lambda x: (3 * x, -3 * x),
+        lambda x: [np.zeros_like(x), np.zeros_like(x)],
+        lambda x: np.stack([-x, x]),
+        lambda x: ((-x).tolist(), x.astype(np.float32)),
+    ],
+)
+def test_every_result_that_the_judge_accepts_passes(right):
+    for seed in range(5):
+        assert engine.grade(OPPOSITES, right, seed).status == "passed"
+
+
+def test_what_a_judge_finds_is_shown_with_the_input_and_the_words_of_the_mistake():
+    outcome = engine.grade(OPPOSITES, _same_twice)
+    assert (outcome.status, outcome.mistake) == ("failed", "not opposite")
+    assert [name for name, _ in outcome.shown] == ["x", "sum"]
+    assert "Their sum is not zero." in outcome.message
+    assert "Flip a sign." in outcome.message
+    assert "Expected" not in outcome.message
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status", "mistake"),
+    [
+        (lambda x: None, "failed", "returns nothing"),
+        (lambda x: (x, None), "failed", "returns nothing"),
+        (lambda x: 1 / 0, "error", "raises an error"),
+        (lambda x: x.sum(), "failed", "wrong type"),
+        (lambda x: (x, -x, x), "failed", "wrong type"),
+        (lambda x: "text", "failed", "wrong type"),
+        (lambda x: (x[:1], -x[:1]), "failed", "wrong type"),
+        (lambda x: (..., ...), "not attempted", None),
+    ],
+)
+def test_a_judged_function_fails_like_any_other(wrong, status, mistake):
+    outcome = engine.grade(OPPOSITES, wrong)
+    assert (outcome.status, outcome.mistake) == (status, mistake), outcome.message
+
+
+def test_a_judged_function_may_be_random_but_not_change_its_input_or_remember():
+    def random(x):
+        y = np.random.default_rng().normal(size=x.shape)
+        return y, -y
+
+    def changes(x):
+        x *= 2
+        return x + 0, -x
+
+    seen = []
+
+    def remembers(x):
+        seen.append(1)
+        return x, -x * (len(seen) <= 2)
+
+    assert engine.grade(OPPOSITES, random).status == "passed"
+    assert engine.grade(OPPOSITES, changes).mistake == "changes its input"
+    assert engine.grade(OPPOSITES, remembers).status == "failed"
+
+
 # --- torch functions, gradients, modules -------------------------------------------------------
 
 

@@ -16,7 +16,15 @@ import numpy as np
 
 from attnbook.exercises import facts
 from attnbook.exercises.compare import Difference, alike, article, difference
-from attnbook.exercises.exercise import Call, Exercise, Mistake, Outcome, Probe, Result
+from attnbook.exercises.exercise import (
+    Call,
+    Exercise,
+    Finding,
+    Mistake,
+    Outcome,
+    Probe,
+    Result,
+)
 from attnbook.exercises.run import describe, unfinished, use
 
 SMALL = 9  # numbers in an example that is shown whole
@@ -46,7 +54,8 @@ def plan(exercise: Exercise, seed: int) -> list[Trial]:
     for probe in exercise.probes:
         rng = np.random.default_rng([seed, zlib.crc32(f"{exercise.id}/{probe.name}".encode())])
         trials += [Trial(probe, call) for call in probe.calls(rng)]
-    repeat = dataclasses.replace(REPEAT, tolerance=trials[0].probe.tolerance)
+    first = trials[0].probe
+    repeat = dataclasses.replace(REPEAT, tolerance=first.tolerance, judge=first.judge)
     return [*trials, Trial(repeat, trials[0].call)]
 
 
@@ -70,7 +79,7 @@ def judge(
         return _judge_value(exercise, results[0], seed)
     expected = [use(exercise.reference, t.call, exercise.library) for t in trials[: len(results)]]
     differences = [
-        difference(got, want, exercise.returns, trial.probe.tolerance)
+        _wrong_with(exercise, trial, got, want)
         for trial, got, want in zip(trials, results, expected, strict=False)
     ]
     wrong = [n for n, found in enumerate(differences) if found]
@@ -78,6 +87,23 @@ def judge(
         printed = any(result.printed for result in results)
         return Outcome(exercise, "passed", notes=(_PRINTS,) if printed else ())
     return _explain(exercise, trials, results, expected, differences, wrong)
+
+
+def _wrong_with(
+    exercise: Exercise, trial: Trial, got: Result, want: Result
+) -> Difference | Finding | None:
+    """How a result departs from the reference, or what the probe's judge finds where it has one."""
+    found = difference(got, want, exercise.returns, trial.probe.tolerance)
+    if trial.probe.judge is None or found is None or found.aspect in ("error", "time", "nothing"):
+        return found
+    try:
+        with np.errstate(all="ignore"):
+            finding = trial.probe.judge(trial.call, got.value)
+    except (TypeError, ValueError, AttributeError, IndexError, KeyError):
+        wanted = f"({', '.join(exercise.returns)})" if exercise.returns else exercise.summary
+        return Difference("type", f"It returned {article(got.kind)}; expected {wanted}.")
+    unchanged = dataclasses.replace(got, changed=())
+    return finding or difference(got, unchanged)  # right: then only an argument may have suffered
 
 
 _PRINTS = "Your code prints while it works; the check kept that off the page."
@@ -146,7 +172,9 @@ def _misuse(exercise: Exercise, about: dict[str, Any]) -> Outcome | None:
 
 def _explain(exercise, trials, results, expected, differences, wrong) -> Outcome:
     first = wrong[0]
-    found: Difference = differences[first]
+    found: Difference | Finding = differences[first]
+    if isinstance(found, Finding):
+        return _from_finding(exercise, found, _shown(exercise, trials[first].call))
     probe: Probe = trials[first].probe
     # The example: the smallest failing call of the same probe; of any probe if that one is large.
     same = [n for n in wrong if trials[n].probe is probe]
@@ -330,14 +358,17 @@ def _judge_value(exercise: Exercise, result: Result, seed: int) -> Outcome:
             hint=exercise.hints[0],
             read=exercise.read,
         )
-    if finding is None:
-        return Outcome(exercise, "passed")
+    return Outcome(exercise, "passed") if finding is None else _from_finding(exercise, finding)
+
+
+def _from_finding(exercise: Exercise, finding: Finding, shown: tuple = ()) -> Outcome:
+    """A judge's finding, with the words of the known mistake it names."""
     mistake = exercise.mistake_named(finding.mistake)
     return Outcome(
         exercise,
         "failed",
         finding.tested,
-        finding.shown,
+        (*shown, *finding.shown),
         mistake=finding.mistake,
         cause=mistake.says if mistake else "",
         hint=(mistake.hint if mistake else "") or exercise.hints[0],

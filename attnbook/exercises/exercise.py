@@ -8,7 +8,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,12 +46,23 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Finding:
+    """What a judge found wrong: a known mistake's name, what was tested, what to show."""
+
+    mistake: str
+    tested: str
+    shown: tuple[tuple[str, Any], ...] = ()
+    aspect: ClassVar[str] = "judged"
+
+
+@dataclass(frozen=True)
 class Probe:
     """One promise, put to the test.
 
     `says` completes the sentence "Tested: ...". `calls(rng)` makes the inputs, small ones first.
     Right means: equal to the reference on every call, within `tolerance` (by dtype when None).
     `cause` and `read` are used when no known mistake explains the failure.
+    `judge(call, value)` decides in place of the reference where a call has many right results.
     """
 
     name: str
@@ -60,6 +71,7 @@ class Probe:
     tolerance: float | None = None
     cause: str | None = None
     read: str | None = None
+    judge: Callable[[Call, Any], Finding | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -75,15 +87,6 @@ class Mistake:
     hint: str = ""
     read: str | None = None
     symptom: Callable[[Call, Result], bool] | None = None
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What an object's judge found wrong: a known mistake's name, what was tested, what to show."""
-
-    mistake: str
-    tested: str
-    shown: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
