@@ -36,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if sys.stderr.isatty():
+        print("Looking at this machine; this takes some seconds.\n", file=sys.stderr)
     findings = examine()
     healthy = not problems(findings)
     if hasattr(sys.stdout, "reconfigure"):

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import sys
+import textwrap
 from typing import Any
 
 MARK = "attnbook-probe: "  # libraries may print too
@@ -81,9 +82,9 @@ PROBES = {probe.__name__: probe for probe in (numpy, torch, figures, kernel)}
 
 
 def first_line(error: BaseException) -> str:
-    """Like "ModuleNotFoundError: No module named 'torch'"."""
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
+    """Like "ModuleNotFoundError: No module named 'torch'", and no longer than two lines."""
+    text = (str(error).strip() or "no message").splitlines()[0]
+    return textwrap.shorten(f"{type(error).__name__}: {text}", 150, placeholder=" …")
 
 
 def main(name: str) -> None:
