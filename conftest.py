@@ -20,8 +20,9 @@ import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from attnbook.exercises import get, ids, report
+from tools.cells import tags
 from tools.kernel_environment import kernel_environment
-from tools.notebook_lint import RULES, tags
+from tools.notebook_lint import RULES
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,10 +9,11 @@ from nbformat.v4 import new_code_cell
 
 from attnbook.exercises import in_chapter
 from tools import notebooks
+from tools.cells import code_cells, tagged
 from tools.course import Course
 from tools.markdown_lint import outside_code
 from tools.markers import strip, where_next
-from tools.notebook_lint import pictures, tagged
+from tools.notebook_lint import pictures
 from tools.sphinx_course import heading_anchor
 
 COURSE = Course()
@@ -149,7 +150,7 @@ def test_it_has_a_picture(notebook):
 def test_a_cell_fits_on_a_screen(notebook):
     long = {
         cell.id: len(cell.source.splitlines())
-        for cell in notebooks.code_cells(notebook)
+        for cell in code_cells(notebook)
         if len(cell.source.splitlines()) > MOST_LINES
     }
     assert long == {}
@@ -171,7 +172,7 @@ TWICE = [
 @pytest.mark.parametrize("chapter", TWICE)
 def test_it_runs_twice_in_any_folder_and_a_numpy_chapter_without_torch(chapter, tmp_path):
     notebook = copy.deepcopy(notebooks.read(COURSE.notebook(chapter.slug)))
-    cells = notebooks.code_cells(notebook)
+    cells = code_cells(notebook)
     again = [new_code_cell(cell.source, id=f"{cell.id}-again") for cell in cells]
     notebook.cells = cells + again
     if chapter.needs == "NumPy":

@@ -17,6 +17,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from tests.sample_course import SLUG, write_course
 from tools import lab, notebooks
+from tools.cells import code_cells
 from tools.convert import convert, setup_lines
 from tools.course import ROOT, Course
 from tools.markdown_lint import broken_details
@@ -113,11 +114,11 @@ def test_making_it_again_runs_nothing_and_writes_nothing(root):
 
 
 def test_new_prose_keeps_the_stored_outputs(root):
-    before = [cell.outputs for cell in notebooks.code_cells(stored(root))]
+    before = [cell.outputs for cell in code_cells(stored(root))]
     edit(root, "A cake is shared.", "A large cake is shared.")
     assert notebooks.main(["02"], root=root) == 0
     assert "A large cake" in stored(root).cells[1].source
-    assert [cell.outputs for cell in notebooks.code_cells(stored(root))] == before
+    assert [cell.outputs for cell in code_cells(stored(root))] == before
 
 
 @pytest.mark.parametrize("how", ["new code", "--force", "a cell that was never run"])
@@ -127,9 +128,7 @@ def test_a_notebook_is_run_when_its_outputs_are_not_to_be_trusted(root, monkeypa
     if how == "new code":
         edit(root, "print(scores.sum())", "print(scores.max())")
     if how == "a cell that was never run":
-        rewrite(
-            root, lambda notebook: notebooks.code_cells(notebook)[1].update(execution_count=None)
-        )
+        rewrite(root, lambda notebook: code_cells(notebook)[1].update(execution_count=None))
     notebooks.main(["02", *([how] if how == "--force" else [])], root=root)
     assert len(run) == 1
 
@@ -308,7 +307,7 @@ def test_a_copy_that_is_up_to_date_is_left_alone(root):
 
 def test_new_outputs_alone_are_no_newer_version(root):
     lab.copy_notebooks(root)
-    rewrite(root, lambda nb: notebooks.code_cells(nb)[1].outputs.clear())
+    rewrite(root, lambda nb: code_cells(nb)[1].outputs.clear())
     assert lab.copy_notebooks(root).newer == []
 
 

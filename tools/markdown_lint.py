@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from nbformat import NotebookNode
 
+from tools.cells import markdown_cells
+
 SPAN = "\0"  # stands for a piece of code in a line
 DIRECTIVES = [
     (r"^\s*(`{3,}|~{3,}|:{3,})\s*\{", "a MyST directive"),
@@ -15,10 +17,6 @@ DIRECTIVES = [
     (r"^\+\+\+", "a MyST cell break"),
     (r"<!--", "a comment or a marker that was not expanded"),
 ]
-
-
-def markdown_cells(notebook: NotebookNode) -> list[NotebookNode]:
-    return [cell for cell in notebook.cells if cell.cell_type == "markdown"]
 
 
 def outside_code(markdown: str) -> list[str]:

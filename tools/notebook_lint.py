@@ -1,6 +1,6 @@
 """What must be true of a stored notebook before it is run. Each rule returns sentences.
 
-Rules about running and outputs are here, rules about Markdown in markdown_lint.py.
+Rules about running and outputs are here; exercise_lint.py and markdown_lint.py hold the others.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterator
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
-from attnbook.exercises import get, in_chapter
-from attnbook.exercises.exercise import Outcome
-from attnbook.exercises.report import headline
+from tools.cells import code_cells, parse, tagged, tags
+from tools.exercise_lint import EXERCISE_RULES
 from tools.markdown_lint import MARKDOWN_RULES
 
 TAGS = {"setup", "stub", "check", "summary", "nbval-ignore-output", "hide-input"}
@@ -40,26 +39,6 @@ def problems(notebook: NotebookNode, slug: str) -> list[str]:
         for rule in RULES.values()
         for sentence in rule(notebook, slug)
     ]
-
-
-def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
-
-
-def tags(cell: NotebookNode) -> list[str]:
-    return cell.metadata.get("tags", [])
-
-
-def tagged(notebook: NotebookNode, tag: str) -> list[NotebookNode]:
-    return [cell for cell in code_cells(notebook) if tag in tags(cell)]
-
-
-def parse(cell: NotebookNode) -> ast.Module | None:
-    """The cell's code as a tree; None where it is no Python (running it will say so)."""
-    try:
-        return ast.parse(TransformerManager().transform_cell(cell.source))
-    except SyntaxError:
-        return None
 
 
 def every_cell_was_run(notebook: NotebookNode, slug: str) -> Iterator[str]:
@@ -134,73 +113,6 @@ def tags_are_known(notebook: NotebookNode, slug: str) -> Iterator[str]:
         yield "the first code cell, and no other, must be tagged setup"
 
 
-def exercises_are_whole(notebook: NotebookNode, slug: str) -> Iterator[str]:
-    """Each exercise has one stub, then one check; both carry its id."""
-    places: dict[str, list[str]] = {}
-    for cell in code_cells(notebook):
-        roles = [tag for tag in tags(cell) if tag in ("stub", "check")]
-        exercise_id = cell.metadata.get("exercise")
-        if roles and not exercise_id:
-            yield f"cell {cell.id} is a {roles[0]} without `exercise:` in its metadata"
-        elif exercise_id and len(roles) != 1:
-            yield f"cell {cell.id} names an exercise and must be tagged stub or check"
-        elif exercise_id:
-            places.setdefault(exercise_id, []).append(roles[0])
-    for exercise_id, roles in places.items():
-        try:
-            get(exercise_id)
-        except KeyError as error:
-            yield error.args[0]
-        if roles != ["stub", "check"]:
-            yield f"exercise {exercise_id} needs one stub, then one check; it has {roles}"
-    for exercise in in_chapter(slug):
-        if exercise.id not in places:
-            yield f"exercise {exercise.id} of this chapter has no stub and no check"
-
-
-def checks_and_summaries_do_one_thing(notebook: NotebookNode, slug: str) -> Iterator[str]:
-    for cell in tagged(notebook, "check"):
-        name = cell.metadata.get("exercise")
-        if not is_check(parse(cell), name):
-            yield f'cell {cell.id} must hold `{name} = check("{name}", {name})` and nothing else'
-    for cell in tagged(notebook, "summary"):
-        if cell.source.strip() != "summary()":
-            yield f"cell {cell.id} must hold `summary()` and nothing else"
-
-
-def is_check(tree: ast.Module | None, exercise_id: str | None) -> bool:
-    """`name = check("id", name)`, where the name is the reader's own and mostly the id."""
-    match tree:
-        case ast.Module(
-            body=[
-                ast.Assign(
-                    targets=[ast.Name(id=target)],
-                    value=ast.Call(
-                        func=ast.Name(id="check"),
-                        args=[ast.Constant(value=checked), ast.Name(id=candidate)],
-                    ),
-                )
-            ]
-        ):
-            return checked == exercise_id and target == candidate
-    return False
-
-
-def exercises_are_untouched(notebook: NotebookNode, slug: str) -> Iterator[str]:
-    """Nothing is solved, nothing printed by a stub."""
-    for cell in tagged(notebook, "stub"):
-        if cell.outputs:
-            yield f"cell {cell.id} is a stub and must show nothing"
-    for cell in tagged(notebook, "check"):
-        shown = "".join(o.get("data", {}).get("text/plain", "") for o in cell.outputs)
-        try:
-            exercise = get(cell.metadata.get("exercise", ""))
-        except KeyError:
-            continue  # exercises_are_whole says it
-        if headline(Outcome(exercise, "not attempted")) not in shown:
-            yield f"cell {cell.id} does not say that its exercise is not attempted yet"
-
-
 def no_trailing_semicolon(notebook: NotebookNode, slug: str) -> Iterator[str]:
     for cell in code_cells(notebook):
         if ends_with_semicolon(cell.source):
@@ -271,13 +183,11 @@ RULES: dict[str, Rule] = {
         pictures_are_png_and_say_what_they_show,
         ignored_cells_assert,
         tags_are_known,
-        exercises_are_whole,
-        checks_and_summaries_do_one_thing,
-        exercises_are_untouched,
         no_trailing_semicolon,
         nothing_unstable,
         ids_are_those_of_the_pipeline,
         metadata_is_clean,
+        *EXERCISE_RULES,
         *MARKDOWN_RULES,
     )
 }

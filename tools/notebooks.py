@@ -24,6 +24,7 @@ from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from tools.cells import code_cells
 from tools.convert import convert
 from tools.course import ROOT, Course
 from tools.kernel_environment import kernel_environment
@@ -44,10 +45,6 @@ def canonical(notebook: NotebookNode) -> str:
 
 def read(path: Path) -> NotebookNode | None:
     return nbformat.read(path, as_version=4) if path.is_file() else None
-
-
-def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def keep_outputs(fresh: NotebookNode, stored: NotebookNode | None) -> bool:
