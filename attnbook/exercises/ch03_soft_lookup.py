@@ -294,7 +294,8 @@ SOFT_LOOKUP = Exercise(
         Mistake(
             "temperature ignored",
             _temperature_ignored,
-            "The temperature changes nothing in your function.",
+            "The temperature changes nothing in your function. (Subtracting it changes nothing either: "
+            "softmax does not see a shift of all scores.)",
             "Divide the scores by `temperature` before the softmax.",
             "Temperature: from one entry to the mean",
         ),
@@ -459,6 +460,12 @@ def _reversed(keys, values, shuffled_keys):
     return values[::-1].copy()
 
 
+def _overwritten(keys, values, shuffled_keys):
+    for i, j in enumerate(np.argsort(_order(keys, shuffled_keys))):
+        values[j] = values[i]
+    return values
+
+
 def _shuffles(rng: np.random.Generator) -> list[Call]:
     """Rows share numbers, lengths differ, and no order is its own inverse."""
     calls = []
@@ -556,7 +563,7 @@ RESTORE_PAIRS = Exercise(
             "any equal number will do",
             _any_number,
             "Two keys that share one number are taken for the same key.",
-            "Use `.all(axis=-1)` in place of `.any(axis=-1)`.",
+            "Ask for the row in which *all* numbers agree: `(keys == key).all(axis=-1)`.",
         ),
         Mistake(
             "sorted by the first number",
@@ -582,6 +589,13 @@ RESTORE_PAIRS = Exercise(
             _soft_answers,
             "You mix all values by a softmax. Here each key has one value of its own, untouched.",
             "Look for the exact match.",
+        ),
+        Mistake(
+            "values overwritten while they are read",
+            _overwritten,
+            "You write into `values` while you still read from it: a value that is needed later may "
+            "be gone by then.",
+            "Write into a new array, such as `np.empty_like(values)`.",
         ),
         Mistake(
             "values sorted",
@@ -674,6 +688,23 @@ def _kernel_mixes_keys(query, keys, values, bandwidth):
 
 def _summed_before_squaring(query, keys, values, bandwidth):
     return softmax(-((keys - query).sum(axis=-1) ** 2) / (2 * bandwidth**2)) @ values
+
+
+def _mean_of_squares(query, keys, values, bandwidth):
+    return softmax(-((keys - query) ** 2).mean(axis=-1) / (2 * bandwidth**2)) @ values
+
+
+def _two_squared(query, keys, values, bandwidth):
+    return softmax(-_squares(query, keys) / (2 * bandwidth) ** 2) @ values
+
+
+def _exponential_twice(query, keys, values, bandwidth):
+    return softmax(np.exp(-_squares(query, keys) / (2 * bandwidth**2))) @ values
+
+
+def _nan_to_zero(query, keys, values, bandwidth):
+    kernel = np.exp(-_squares(query, keys) / (2 * bandwidth**2))
+    return np.nan_to_num(kernel / kernel.sum()) @ values
 
 
 def _neighbourhoods(rng: np.random.Generator) -> list[Call]:
@@ -823,6 +854,31 @@ KERNEL_REGRESSION = Exercise(
             "The trap: mixing the keys",
         ),
         Mistake(
+            "mean of the squares",
+            _mean_of_squares,
+            "You take the mean of the squared differences; a squared distance is their sum.",
+            "Use `.sum(axis=-1)`.",
+        ),
+        Mistake(
+            "two squared as well",
+            _two_squared,
+            "`(2 * bandwidth) ** 2` squares the 2 too, and you divide by 4·bandwidth².",
+            "Write `2 * bandwidth**2`.",
+        ),
+        Mistake(
+            "exponential taken twice",
+            _exponential_twice,
+            "You take `exp` of the scores, and then `softmax` takes it once more.",
+            "Hand the scores themselves to `softmax`.",
+        ),
+        Mistake(
+            "not-a-number turned into zero",
+            _nan_to_zero,
+            "Far from all keys every weight becomes 0 and so does the answer, wherever the values lie. "
+            "That hides the NaN and does not answer.",
+            "Use `softmax`: its weights sum to one however far away the query is.",
+        ),
+        Mistake(
             "summed before squaring",
             _summed_before_squaring,
             "You add up the differences and square the sum; then differences of opposite sign cancel.",
@@ -889,6 +945,14 @@ def _not_squared(keys, values, bandwidth):
 
 def _last_only(keys, values, bandwidth):
     return float(((_left_out(keys, values, bandwidth)[-1] - values[-1]) ** 2).mean())
+
+
+def _first_only(keys, values, bandwidth):
+    return float(((_left_out(keys, values, bandwidth)[0] - values[0]) ** 2).mean())
+
+
+def _one_too_few(keys, values, bandwidth):
+    return float(((_left_out(keys, values, bandwidth) - values)[:-1] ** 2).mean())
 
 
 def _plain_mean_of_others(keys, values, bandwidth):
@@ -973,8 +1037,8 @@ LEAVE_ONE_OUT_ERROR = Exercise(
             "the entry is not left out",
             _with_itself,
             "Entry i takes part in its own prediction. At distance 0 it is its own nearest "
-            "neighbour, so a tiny bandwidth always seems perfect. (A score of 0 in its place changes "
-            "nothing: 0 is the score it has already.)",
+            "neighbour, so a tiny bandwidth always seems perfect. A score of 0 in its place changes "
+            "nothing: 0 is the score it has already.",
             "Ask `keys[others]` and `values[others]`, without row i.",
         ),
         Mistake(
@@ -1019,8 +1083,20 @@ LEAVE_ONE_OUT_ERROR = Exercise(
             "only the last entry counts",
             _last_only,
             "Only the error of the last entry is returned: each round of the loop replaces the one "
-            "before, or `return` stands inside the loop.",
+            "before.",
             "Collect the errors in a list and average them after the loop.",
+        ),
+        Mistake(
+            "only the first entry counts",
+            _first_only,
+            "Only the error of the first entry is returned: does `return` stand inside the loop?",
+            "Move `return` out of the loop.",
+        ),
+        Mistake(
+            "the last entry is never asked",
+            _one_too_few,
+            "The loop ends one entry too early.",
+            "Use `range(len(keys))`.",
         ),
         Mistake(
             "plain mean of the others",
