@@ -160,6 +160,12 @@ def test_a_constant_factor_is_recovered():
     assert "3 times" in outcome.message
 
 
+def test_a_single_number_is_not_called_a_multiple_of_another():
+    outcome = grade("temperature_for", lambda scores, largest: float(np.sum(scores) + largest))
+    assert outcome.mistake is None
+    assert "multiple" not in outcome.message
+
+
 def test_html_and_text_carry_the_same_words_and_no_random_ids():
     outcome = grade("softmax", returns_none)
     bundle = report.bundle(outcome)

@@ -73,7 +73,7 @@ def _extra_axis(pairs: Pairs):
 
 
 def _constant_factor(pairs: Pairs):
-    factors = []
+    factors, telling = [], True
     for g, e in pairs:
         big = np.abs(e) > 1e-6
         if g.shape != e.shape or not np.isfinite(g).all() or not big.any():
@@ -82,12 +82,17 @@ def _constant_factor(pairs: Pairs):
         if np.ptp(ratio) > 1e-4 * max(1.0, abs(ratio.flat[0])) or not np.allclose(g[~big], 0):
             return None
         factors.append(float(ratio.flat[0]))
+        telling &= ratio.size > 1  # any number is a multiple of any other
     if all(abs(f - 1) < 1e-4 for f in factors):
         return None
+    if all(abs(f) < 1e-9 for f in factors):
+        return "all zeros", "Every number is zero."
     if np.ptp(factors) < 1e-4:
         if abs(factors[0] + 1) < 1e-4:
             return "wrong sign", "Every number has the wrong sign."
         return "constant factor", f"Every number is {factors[0]:.4g} times what it should be."
+    if not telling:
+        return None
     shown = ", ".join(f"{f:.4g}" for f in factors[:3])
     return (
         "factor that varies",
