@@ -1,4 +1,4 @@
-"""The course's Sphinx extension: heading anchors, folded set-up, own maths, withheld solutions."""
+"""The course's Sphinx extension: what a page has beyond the notebook, and what it leaves out."""
 
 from __future__ import annotations
 
@@ -72,6 +72,18 @@ def fold_setup(app: Sphinx, doctree: nodes.document) -> None:
             cell["prompt_hide"] = "Hide the set-up code"
 
 
+def visit_entry(self: Any, node: nodes.entry) -> None:
+    """The empty corner of a table heads nothing: a plain cell, which screen readers pass over."""
+    type(self).visit_entry(self, node)
+    if isinstance(node.parent.parent, nodes.thead) and not node.astext().strip():
+        self.body[-1] = self.body[-1].replace("<th", "<td", 1)
+        self.context[-1] = self.context[-1].replace("</th", "</td", 1)
+
+
+def depart_entry(self: Any, node: nodes.entry) -> None:
+    type(self).depart_entry(self, node)
+
+
 def copy_mathjax(app: Sphinx) -> None:
     """Copy the needed part of MathJax from its installed package into the site."""
     if app.builder.format != "html":
@@ -93,6 +105,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("withhold_solutions", False, "env", bool)
     # Jupyter Book sets this for an extension that _config.yml leaves out.
     app.add_config_value("comments_config", {}, "", dict)
+    app.add_node(nodes.entry, override=True, html=(visit_entry, depart_entry))
     app.connect("config-inited", read_switches)
     app.connect("builder-inited", copy_mathjax)
     app.connect("source-read", withhold_page)
