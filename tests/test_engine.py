@@ -295,3 +295,14 @@ def test_facts_are_recovered_from_the_first_failure_alone():
 
     assert grade("softmax", columns).mistake == "columns sum to one"
     assert grade("softmax", lambda scores, axis=-1: scores).mistake == "returns its input"
+
+
+def test_numbers_that_differ_never_print_alike():
+    from attnbook.exercises.compare import told_apart
+
+    assert told_apart(0.5, 0.25) == ("0.5", "0.25")
+    assert told_apart(2.0700001, 2.07) == ("2.0700001", "2.07")
+    assert told_apart(3, 3.5) == ("3", "3.5")
+    message = grade("softmax", lambda scores, axis=-1: np.round(softmax(scores, axis), 4)).message
+    shown = message.split("]: ")[1].split(".\n")[0].split(", expected ")
+    assert shown[0] != shown[1]

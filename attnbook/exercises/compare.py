@@ -110,14 +110,17 @@ def _compare_values(got: np.ndarray, expected: np.ndarray, name: str, tolerance)
         count = int(np.isnan(got.astype(np.float64)).sum())
         return Difference("nan", f"{name} holds {count} NaN of {got.size} numbers; expected none.")
     if got.shape == ():
-        return Difference("value", f"{name} is {number(got)}; expected {number(expected)}.")
+        return Difference(
+            "value", "{} is {}; expected {}.".format(name, *told_apart(got, expected))
+        )
     wrong = int((~near).sum())
     first = tuple(int(i) for i in np.argwhere(~near)[0])
     place = ", ".join(map(str, first))
+    shown, wanted = told_apart(got[first], expected[first])
     return Difference(
         "value",
-        f"{wrong} of {got.size} numbers differ; the first is at [{place}]: "
-        f"{number(got[first])}, expected {number(expected[first])}.",
+        f"{wrong} of {got.size} numbers differ; the first is at [{place}]: {shown}, "
+        f"expected {wanted}.",
     )
 
 
@@ -178,7 +181,11 @@ def shape(value: Any) -> str:
     return str(np.shape(value)) if np.shape(value) else "() (a single number)"
 
 
-def number(value: Any) -> str:
-    """A number with at most four significant digits."""
-    value = np.asarray(value).item()
-    return str(value) if isinstance(value, (bool, int)) else f"{value:.4g}"
+def told_apart(got: Any, expected: Any) -> tuple[str, str]:
+    """Two numbers with as few digits, from four on, as it takes to see that they differ."""
+    values = [np.asarray(value).item() for value in (got, expected)]
+    for digits in (4, 6, 9, 17):
+        shown = tuple(str(v) if isinstance(v, (bool, int)) else f"{v:.{digits}g}" for v in values)
+        if shown[0] != shown[1]:
+            break
+    return shown
