@@ -2,7 +2,6 @@
 
 import copy
 import re
-import time
 
 import pytest
 from nbformat.v4 import new_code_cell
@@ -177,6 +176,4 @@ def test_it_runs_twice_in_any_folder_and_a_numpy_chapter_without_torch(chapter, 
     notebook.cells = cells + again
     if chapter.needs == "NumPy":
         notebook.cells.insert(0, new_code_cell("import sys\nsys.modules['torch'] = None", id="no"))
-    start = time.perf_counter()
     notebooks.execute(notebook, chapter.slug, tmp_path)
-    assert time.perf_counter() - start < 2 * max(15, 3 * chapter.run_seconds)
