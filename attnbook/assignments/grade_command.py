@@ -96,7 +96,8 @@ def run(options: argparse.Namespace) -> int:
     exports.write_moodle(out / "moodle.csv", assignment, graded, roster)
     feedback.write_pages(out, assignment, graded)
     mean = sum(one.points for one in graded) / len(graded) if graded else 0
-    print(f"{len(graded)} submissions, {mean:.1f} of {assignment.total} points on average.")
+    count = f"{len(graded)} submission{'' if len(graded) == 1 else 's'}"
+    print(f"{count}, {mean:.1f} of {assignment.total} points on average.")
     for name in ("grades.csv", "canvas.csv", "moodle.csv", "class.html", "feedback"):
         print(f"  {out / name}")
     if not graded:
