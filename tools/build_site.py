@@ -17,6 +17,18 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 # A change in one of these changes every page.
 EVERYWHERE = ["_config.yml", "_toc.yml", "tools/sphinx_course.py", "constraints.txt"]
+# What stands at the address of the site itself: it leads on to the first page.
+INDEX = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="0; url={front}">
+<title>Self-attention, built and explained</title>
+</head>
+<body><main><a href="{front}">Self-attention, built and explained</a></main></body>
+</html>
+"""
 
 
 def toc_pages(root: Path = ROOT) -> list[str]:
@@ -64,7 +76,8 @@ def build(root: Path = ROOT, output: Path | None = None, verbose: bool = False) 
         forget(build_folder)
         print(*(f"missing from the built site: {page}" for page in absent), sep="\n")
         sys.exit("The site was not built: see the messages above.")
-    (html / "index.html").touch()
+    front = toc_pages(root)[0]
+    (html / "index.html").write_text(INDEX.format(front=f"{front}.html"), encoding="utf-8")
     return html
 
 
