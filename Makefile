@@ -29,8 +29,10 @@ test: $(DEV)     ## run everything CI runs
 test-full: $(DEV)  ## the same with the long versions of the tests
 	@$(PY) tools/run_tests.py --full
 
-notebooks: $(DEV)  ## chapters from book/chapters to notebooks, executed where something changed
+notebooks: $(DEV)  ## chapters and generated pages from their sources, executed where needed
 	@$(PY) tools/notebooks.py
+	@$(PY) tools/course_map.py
+	@$(PY) tools/exercise_pages.py
 
 lint: $(DEV)     ## style of package, tools, tests and notebooks
 	@$(PY) tools/run_tests.py lint
