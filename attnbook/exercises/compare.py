@@ -71,7 +71,7 @@ def _compare_tuples(got, got_kind, expected, expected_kind, returns, tolerance):
 
 def _compare_leaf(got, got_kind, expected, expected_kind, name, tolerance) -> Difference | None:
     if isinstance(expected, dict):
-        return None if _same_dict(got, expected) else Difference("value", f"{name} differs.")
+        return _compare_dicts(got, got_kind, expected, expected_kind, name, tolerance)
     if got_kind == "None":
         return Difference("nothing", f"{name} is None.")
     if got_kind == "unfinished":
@@ -98,6 +98,23 @@ def _compare_leaf(got, got_kind, expected, expected_kind, name, tolerance) -> Di
             "dtype", f"The numbers are right, but {name} is {got_dtype}; expected {want_dtype}."
         )
     return None
+
+
+def _compare_dicts(got, got_kind, expected, expected_kind, name, tolerance) -> Difference | None:
+    if not isinstance(got, dict):
+        return Difference("type", f"{name} is {article(got_kind)}; expected a dict.")
+    for what, names in (
+        ("missing", expected.keys() - got),
+        ("not asked for", got.keys() - expected),
+    ):
+        if names:
+            listed = ", ".join(f"`{one}`" for one in sorted(names))
+            return Difference("value", f"{listed} {'is' if len(names) == 1 else 'are'} {what}.")
+    found = [
+        _compare_leaf(got[key], got_kind[key], value, expected_kind[key], f"`{key}`", tolerance)
+        for key, value in expected.items()
+    ]
+    return next((one for one in found if one is not None), None)
 
 
 def _compare_values(got: np.ndarray, expected: np.ndarray, name: str, tolerance):
@@ -132,14 +149,6 @@ def _close(got: np.ndarray, expected: np.ndarray, tolerance) -> np.ndarray:
     return np.isclose(got, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
-def _same_dict(got: Any, expected: dict) -> bool:
-    return (
-        isinstance(got, dict)
-        and sorted(got) == sorted(expected)
-        and all(np.array_equal(got[key], expected[key]) for key in expected)
-    )
-
-
 def alike(one: Result, other: Result, tolerance: float | None = None) -> bool:
     """Do two results carry the same numbers (dtype and container aside)? Used to name mistakes."""
     if one.error or other.error or one.timed_out or other.timed_out:
@@ -157,7 +166,12 @@ def _alike(one: Any, other: Any, tolerance: float | None) -> bool:
             and all(_alike(a, b, tolerance) for a, b in zip(one, other, strict=True))
         )
     if isinstance(one, dict) or isinstance(other, dict):
-        return isinstance(other, dict) and _same_dict(one, other)
+        return (
+            isinstance(one, dict)
+            and isinstance(other, dict)
+            and one.keys() == other.keys()
+            and all(_alike(one[key], other[key], tolerance) for key in one)
+        )
     if one is None or other is None or isinstance(one, str) or isinstance(other, str):
         return type(one) is type(other) and one == other
     one, other = np.asarray(one), np.asarray(other)

@@ -107,6 +107,10 @@ def array_text(value: Any) -> str:
     """A value for people: small arrays whole and rounded, large ones by shape and dtype."""
     if isinstance(value, tuple):
         return "(" + ",\n ".join(array_text(part) for part in value) + ")"
+    if isinstance(value, dict):
+        return "\n".join(
+            f"{name}: {_inset(array_text(part), name)}" for name, part in value.items()
+        )
     if isinstance(value, np.ndarray) and value.ndim > 0:
         if value.size > SMALL:
             return f"array of shape {value.shape}, {value.dtype}"
@@ -116,6 +120,11 @@ def array_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return repr(value) if isinstance(value, str) and "(" not in value else str(value)
+
+
+def _inset(text: str, name: str) -> str:
+    """The lines of an array under its first, beside a name."""
+    return text.replace("\n", "\n" + " " * (len(name) + 2))
 
 
 def _rounded(value: np.ndarray) -> np.ndarray:

@@ -178,7 +178,8 @@ def _module(candidate: Any, args: tuple, kwargs: dict, options: dict) -> Any:
 
     options["calls"], when given, is a list of (args, kwargs) used one after the other on the same
     module; the results come back as a tuple. options["report"] = "parameters" asks for the names
-    and shapes of the parameters instead.
+    and shapes of the parameters instead; "gradients" for those of the sum of the squared output,
+    by parameter.
     """
     import torch
 
@@ -190,10 +191,19 @@ def _module(candidate: Any, args: tuple, kwargs: dict, options: dict) -> Any:
     if "state" in options:
         module.load_state_dict(_as_tensors(options["state"]))
     module.train(options.get("train", False))
+
+    def result(args: tuple, kwargs: dict) -> Any:
+        output = module(*args, **kwargs)
+        if options.get("report") != "gradients" or not hasattr(output, "square"):
+            return output
+        parameters = dict(module.named_parameters())
+        loss = output.square().sum() + sum(0 * p.sum() for p in parameters.values())
+        gradients = torch.autograd.grad(loss, list(parameters.values()))
+        return dict(zip(parameters, gradients, strict=True))
+
     if "calls" in options:
-        calls = [(_as_tensors(a), _as_tensors(k)) for a, k in options["calls"]]
-        return tuple(module(*a, **k) for a, k in calls)
-    return module(*args, **kwargs)
+        return tuple(result(_as_tensors(a), _as_tensors(k)) for a, k in options["calls"])
+    return result(args, kwargs)
 
 
 USES: dict[str, Callable] = {
