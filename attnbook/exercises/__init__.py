@@ -18,6 +18,7 @@ from attnbook.exercises.exercise import Exercise, Outcome
 # Chapter slug -> (module, ids in order). Written out so that looking up a NumPy exercise never
 # imports a chapter that needs torch; a test keeps it equal to what the modules define.
 CHAPTERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "00-start-here": ("ch00_start_here", ("dot", "read_weights", "result_shape")),
     "01-dot-products": (
         "ch01_dot_products",
         ("dot_scores", "cosine_scores", "disagreeing_vectors", "one_hot"),

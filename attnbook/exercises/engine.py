@@ -404,7 +404,8 @@ def _plain(value: Any) -> Any:
 
 def _same_answer(given: Any, wanted: Any, tolerance: float) -> bool:
     """Letters without regard to case or blanks; numbers within tolerance, or as text."""
-    given = _plain(given)
+    if not isinstance(wanted, (tuple, list)):
+        given = _plain(given)
     if isinstance(wanted, str):
         return isinstance(given, str) and given.strip().strip("().").casefold() == wanted.casefold()
     if isinstance(wanted, (tuple, list)):
