@@ -10,6 +10,7 @@ NAMING_SEEDS = 5
 ACCEPTING_SEEDS = 50
 CENTRAL = {
     "softmax",
+    "self_attention",
     "scaled_dot_product_attention",
     "padding_mask",
     "causal_mask",

@@ -31,6 +31,10 @@ CHAPTERS: dict[str, tuple[str, tuple[str, ...]]] = {
         "ch03_soft_lookup",
         ("soft_lookup", "restore_pairs", "kernel_regression", "leave_one_out_error"),
     ),
+    "04-self-attention": (
+        "ch04_self_attention",
+        ("self_attention_loop", "self_attention", "undo_shuffle", "copy_previous"),
+    ),
 }
 
 
