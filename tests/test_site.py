@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.site_pages import broken_links, built_site, read
-from tools.build_site import ROOT, missing_pages, toc_pages
+from tools.build_site import ROOT, is_stale, missing_pages, toc_pages
 from tools.sphinx_course import WITHHELD, heading_anchor, withheld
 
 CHAPTERS = [page for page in toc_pages() if page.startswith("notebooks/")]
@@ -47,6 +47,19 @@ def test_a_page_missing_from_the_built_site_is_noticed(tmp_path):
 
 def test_every_internal_link_and_anchor_resolves(html):
     assert broken_links(html) == []
+
+
+def test_a_new_style_sheet_makes_the_last_build_stale(tmp_path):
+    (tmp_path / "book" / "_static").mkdir(parents=True)
+    sheet = tmp_path / "book" / "_static" / "course.css"
+    sheet.touch()
+    (tmp_path / "html").mkdir()
+    index = tmp_path / "html" / "index.html"
+    index.touch()
+    os.utime(sheet, (1, 1))
+    assert not is_stale(index.parent, tmp_path)
+    os.utime(sheet, (index.stat().st_mtime + 1, index.stat().st_mtime + 1))
+    assert is_stale(index.parent, tmp_path)
 
 
 def test_a_broken_link_and_a_broken_anchor_are_noticed(tmp_path):

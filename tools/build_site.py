@@ -16,7 +16,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 # A change in one of these changes every page.
-EVERYWHERE = ["_config.yml", "_toc.yml", "tools/sphinx_course.py", "constraints.txt"]
+EVERYWHERE = ["_config.yml", "_toc.yml", "constraints.txt", "tools/sphinx_course.py"]
+EVERYWHERE += ["book/_static/**/*", "book/_templates/*"]
 # What stands at the address of the site itself: it leads on to the first page.
 INDEX = """<!doctype html>
 <html lang="en">
@@ -53,7 +54,8 @@ def is_stale(html: Path, root: Path = ROOT) -> bool:
     index = html / "index.html"
     if not index.exists():
         return True
-    return any((root / name).stat().st_mtime > index.stat().st_mtime for name in EVERYWHERE)
+    built = index.stat().st_mtime
+    return any(path.stat().st_mtime > built for name in EVERYWHERE for path in root.glob(name))
 
 
 def build(root: Path = ROOT, output: Path | None = None, verbose: bool = False) -> Path:

@@ -87,6 +87,26 @@ def test_phone_does_not_scroll_sideways(browser, site, page):
         assert wide == []
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_figures_keep_their_proportions_on_a_phone(browser, site, page):
+    with Visit(browser, site, page, PHONE) as visit:
+        visit.page.evaluate(
+            """() => Promise.all([...document.querySelectorAll('article img')].map((img) => {
+                img.loading = 'eager';
+                return img.decode();
+            }))"""
+        )
+        stretched = visit.page.evaluate(
+            """() => [...document.querySelectorAll('article img')].map((img) => {
+                const style = getComputedStyle(img);
+                const width = img.clientWidth - parseFloat(style.paddingLeft) * 2;
+                const height = img.clientHeight - parseFloat(style.paddingTop) * 2;
+                return width / height / (img.naturalWidth / img.naturalHeight);
+            }).filter((ratio) => Math.abs(ratio - 1) > 0.02)"""
+        )
+        assert stretched == []
+
+
 @pytest.mark.parametrize("page", LOOKED_AT)
 def test_every_box_that_scrolls_can_be_reached_with_the_keyboard(browser, site, page):
     with Visit(browser, site, page, PHONE) as visit:
