@@ -483,7 +483,7 @@ READ_WEIGHTS = Exercise(
         Mistake(
             "row and column swapped",
             (0, 3),
-            "This cell says how much dragon takes from *it*: row and column are swapped.",
+            "This cell says how much dragon takes from “it”: row and column are swapped.",
             "The row, the word that looks, comes first.",
         ),
         Mistake(
@@ -587,7 +587,7 @@ RESULT_SHAPE = Exercise(
     number="0.3",
     chapter=CHAPTER,
     signature="a shape, such as (2, 7)",
-    summary="the shape of (vectors * vectors).sum(axis=1), where vectors has the shape (5, 3)",
+    summary="the shape of `(vectors * vectors).sum(axis=1)`, where `vectors` is (5, 3)",
     difficulty=1,
     minutes=3,
     points=1,
