@@ -93,7 +93,7 @@ def _wrong_with(
     exercise: Exercise, trial: Trial, got: Result, want: Result
 ) -> Difference | Finding | None:
     """How a result departs from the reference, or what the probe's judge finds where it has one."""
-    found = difference(got, want, exercise.returns, trial.probe.tolerance)
+    found = difference(got, want, _returned(exercise, trial.call), trial.probe.tolerance)
     if trial.probe.judge is None or found is None or found.aspect in ("error", "time", "nothing"):
         return found
     try:
@@ -104,6 +104,14 @@ def _wrong_with(
         return Difference("type", f"It returned {article(got.kind)}; expected {wanted}.")
     unchanged = dataclasses.replace(got, changed=())
     return finding or difference(got, unchanged)  # right: then only an argument may have suffered
+
+
+def _returned(exercise: Exercise, call: Call) -> tuple[str, ...]:
+    """Names of what a call gives back: a gradient call gives a gradient for each argument."""
+    if call.how != "gradient":
+        return exercise.returns
+    names = _names(exercise.signature)
+    return tuple(f"gradient of {names[index]}" for index in call.options["of"])
 
 
 _PRINTS = "Your code prints while it works; the check kept that off the page."
@@ -306,7 +314,8 @@ def _agreement(mistake: Mistake, exercise, trials, results, expected, difference
         theirs = use(mistake.wrong, trials[n].call, exercise.library)
         same = alike(results[n], theirs, tolerance)
         if differences[n]:
-            found = difference(theirs, expected[n], exercise.returns, tolerance)
+            names = _returned(exercise, trials[n].call)
+            found = difference(theirs, expected[n], names, tolerance)
             if not same or found is None or found.aspect != differences[n].aspect:
                 return 0.0
         agree += same
@@ -315,7 +324,7 @@ def _agreement(mistake: Mistake, exercise, trials, results, expected, difference
 
 def _shown(exercise: Exercise, call: Call) -> tuple[tuple[str, Any], ...]:
     """The arguments of a call by name."""
-    names = [part.split("=")[0].strip() for part in _parameters(exercise.signature)]
+    names = _names(exercise.signature)
     if call.how == "module":
         init = ", ".join(map(str, call.options.get("init", ())))
         first = (("module", f"{exercise.id}({init})"),)
@@ -323,6 +332,11 @@ def _shown(exercise: Exercise, call: Call) -> tuple[tuple[str, Any], ...]:
         return first + tuple(zip(("x", "mask"), args, strict=False)) + tuple(call.kwargs.items())
     names += [f"argument {n + 1}" for n in range(len(names), len(call.args))]
     return tuple(zip(names, call.args, strict=False)) + tuple(call.kwargs.items())
+
+
+def _names(signature: str) -> list[str]:
+    """The parameters' names."""
+    return [part.split("=")[0].strip() for part in _parameters(signature)]
 
 
 def _parameters(signature: str) -> list[str]:
