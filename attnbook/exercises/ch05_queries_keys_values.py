@@ -465,6 +465,14 @@ def _scaled_by_model(x, w_q, w_k, w_v):
     return _head(x, w_q, w_k, w_v, x.shape[1] ** 0.5)
 
 
+def _scaled_by_values(x, w_q, w_k, w_v):
+    return _head(x, w_q, w_k, w_v, w_v.shape[1] ** 0.5)
+
+
+def _scaled_by_tokens(x, w_q, w_k, w_v):
+    return _head(x, w_q, w_k, w_v, len(x) ** 0.5)
+
+
 def _columns(x, w_q, w_k, w_v):
     return _head(x, w_q, w_k, w_v, axis=0)
 
@@ -686,6 +694,22 @@ SINGLE_HEAD = Exercise(
             "scaled by the root of d_model",
             _scaled_by_model,
             "The scores are divided by √d_model. Here plain dot products are asked for.",
+            "Leave out the division.",
+            "Who looks at whom",
+        ),
+        Mistake(
+            "scaled by the root of d_v",
+            _scaled_by_values,
+            "The scores are divided by √d_v. Values have no part in the scores, and here plain dot "
+            "products are asked for.",
+            "Leave out the division.",
+            "Who looks at whom",
+        ),
+        Mistake(
+            "scaled by the root of n",
+            _scaled_by_tokens,
+            "The scores are divided by the root of the number of tokens. Here plain dot products are "
+            "asked for.",
             "Leave out the division.",
             "Who looks at whom",
         ),
@@ -938,6 +962,7 @@ def _wrong_product(product, d_k, w_q, w_k) -> str:
         ("right-hand factor not turned", left @ columns),
         ("one side used for both", (left * top) @ left.T),
         ("columns cut off", np.where(np.arange(len(product)) < d_k, product, 0)),
+        ("first columns only", _on_leading_columns(product, d_k)),
         ("the weakest layers kept", (all_left[:, tail] * strengths[tail]) @ all_right[tail]),
     )
     for name, table in known:
@@ -946,6 +971,11 @@ def _wrong_product(product, d_k, w_q, w_k) -> str:
     if np.linalg.matrix_rank(w_q) < np.linalg.matrix_rank(product):
         return "too few layers"
     return "another product"
+
+
+def _on_leading_columns(product, d_k):
+    orthogonal, triangular = np.linalg.qr(product)
+    return orthogonal[:, :d_k] @ triangular[:d_k]
 
 
 def _turned_factors(product, d_k):
@@ -991,6 +1021,11 @@ def _columns_cut(product, d_k):
     return product[:, :d_k].copy(), np.eye(len(product))[:, :d_k]
 
 
+def _by_qr(product, d_k):
+    orthogonal, triangular = np.linalg.qr(product)
+    return orthogonal[:, :d_k], triangular[:d_k].T
+
+
 def _weakest(product, d_k):
     left, strengths, right = np.linalg.svd(product)
     return left[:, -d_k:] * strengths[-d_k:], right[-d_k:].T
@@ -1028,7 +1063,11 @@ def _products(rng: np.random.Generator) -> list[Call]:
 
 
 def _special_products(rng: np.random.Generator) -> list[Call]:
+    repeating = _of_rank(rng, 6, 3)
+    repeating[:, 0] = 0  # a feature that nobody looks for
+    repeating[:, 2] = 2 * repeating[:, 1]
     return [
+        Call((repeating, 3)),
         Call((_of_rank(rng, 4, 1), 1)),
         Call((_of_rank(rng, 5, 2), 3)),
         Call((rng.normal(size=(3, 3)), 3)),
@@ -1069,7 +1108,7 @@ SPLIT_PRODUCT = Exercise(
         ),
         Probe(
             "special tables",
-            "one layer alone, fewer layers than `d_k`, full width, large numbers",
+            "columns that repeat, one layer alone, fewer layers than `d_k`, full width, large numbers",
             _special_products,
             judge=_judge_split,
         ),
@@ -1134,6 +1173,13 @@ SPLIT_PRODUCT = Exercise(
             "You kept the first `d_k` columns of the table and dropped the others. Low rank does not "
             "mean that columns are empty; they are mixtures of each other.",
             "Take the table apart with `np.linalg.svd`.",
+        ),
+        Mistake(
+            "first columns only",
+            _by_qr,
+            "QR builds on the first columns of the table. If some of these are zero or repeat each "
+            "other, `d_k` of them do not span the rest.",
+            "Use `np.linalg.svd`, which brings the strongest layers to the front.",
         ),
         Mistake(
             "the weakest layers kept",
@@ -1255,10 +1301,15 @@ def _count(d_model: int, d_k: int, d_v: int) -> str:
 
 
 def _other_sizes(rng: np.random.Generator) -> Variant:
-    """Other sizes; no two are equal, and every wrong count differs from the right one."""
-    d_model = int(rng.choice([200, 240, 320, 360, 400]))
-    d_k, d_v = (int(width) for width in rng.choice([16, 24, 32, 48, 60], size=2, replace=False))
-    n = int(rng.choice([12, 18, 25, 30]))
+    """Other sizes, such that the right count and all the wrong ones differ."""
+    while True:
+        d_model = int(rng.choice([200, 240, 320, 360, 400]))
+        d_k, d_v = (int(width) for width in rng.choice([16, 24, 32, 48, 60], size=2, replace=False))
+        n = int(rng.choice([12, 18, 25, 30]))
+        mistakes = _counted_wrong(n, d_model, d_k, d_v)
+        counts = {mistake.wrong for mistake in mistakes} | {d_model * (2 * d_k + d_v)}
+        if len(counts) == len(mistakes) + 1:
+            break
     return Variant(
         slots={
             "`d_model` is 300": f"`d_model` is {d_model}",
@@ -1267,7 +1318,7 @@ def _other_sizes(rng: np.random.Generator) -> Variant:
             "20 words": f"{n} words",
         },
         solution=_count(d_model, d_k, d_v),
-        mistakes=_counted_wrong(n, d_model, d_k, d_v),
+        mistakes=mistakes,
     )
 
 

@@ -133,6 +133,20 @@ def head_wider_inside(x, w_q, w_k, w_v):
     return single_head(*wide).astype(x.dtype)
 
 
+def head_through_logarithms(x, w_q, w_k, w_v):
+    scores = x @ w_q @ (x @ w_k).T
+    largest = scores.max(axis=-1, keepdims=True)
+    total = np.log(np.exp(scores - largest).sum(axis=-1, keepdims=True)) + largest
+    return np.exp(scores - total) @ (x @ w_v)
+
+
+def head_fused(x, w_q, w_k, w_v):
+    d_k = w_q.shape[1]
+    together = x @ np.hstack([w_q, w_k, w_v])
+    q, k, v = together[:, :d_k], together[:, d_k : 2 * d_k], together[:, 2 * d_k :]
+    return (v.T @ softmax(q @ k.T).T).T
+
+
 def split_strength_on_keys(product, d_k):
     left, strengths, right = np.linalg.svd(product)
     return left[:, :d_k], (strengths[:d_k, None] * right[:d_k]).T
@@ -213,6 +227,8 @@ RIGHT = {
         head_shifted_by_the_whole_row_mean,
         head_token_by_token,
         head_wider_inside,
+        head_through_logarithms,
+        head_fused,
     ],
     "split_product": [
         split_strength_on_keys,
