@@ -35,6 +35,10 @@ CHAPTERS: dict[str, tuple[str, tuple[str, ...]]] = {
         "ch04_self_attention",
         ("self_attention_loop", "self_attention", "undo_shuffle", "copy_previous"),
     ),
+    "05-queries-keys-values": (
+        "ch05_queries_keys_values",
+        ("project_qkv", "single_head", "split_product", "head_parameters"),
+    ),
 }
 
 
