@@ -39,6 +39,16 @@ CHAPTERS: dict[str, tuple[str, tuple[str, ...]]] = {
         "ch05_queries_keys_values",
         ("project_qkv", "single_head", "split_product", "head_parameters"),
     ),
+    "07-masks": (
+        "ch07_masks",
+        (
+            "padding_mask",
+            "causal_mask",
+            "boolean_to_additive",
+            "scaled_dot_product_attention",
+            "first_moved",
+        ),
+    ),
 }
 
 
