@@ -1,12 +1,14 @@
 """What the engine says about code that goes wrong in ways every exercise shares."""
 
+import dataclasses
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from attnbook.exercises import get, grade, report
+from attnbook.exercises import engine, get, grade, report
+from attnbook.exercises.exercise import Mistake
 from attnbook.numpy_attention import softmax
 
 SCORES = np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
@@ -107,7 +109,7 @@ class Softmax:
     [
         (returns_none, "returns nothing", "It returned None"),
         (returns_list, "wrong type", "a list; expected a NumPy array"),
-        (returns_tuple, "wrong type", "a tuple of 2"),
+        (returns_tuple, "wrong type", "2 separate values; expected a NumPy array"),
         (returns_text, "wrong type", "is text; expected a NumPy array"),
         (returns_wide, "dtype not kept", "float64; expected float32"),
         (raises, "raises an error", "`return np.exp(scores) @ np.ones(99)`"),
@@ -306,3 +308,12 @@ def test_numbers_that_differ_never_print_alike():
     message = grade("softmax", lambda scores, axis=-1: np.round(softmax(scores, axis), 4)).message
     shown = message.split("]: ")[1].split(".\n")[0].split(", expected ")
     assert shown[0] != shown[1]
+
+
+def test_a_list_of_rows_and_a_stumbling_symptom_cost_no_verdict():
+    outcome = grade("softmax", lambda scores, axis=-1: [np.ones(2), np.ones(2)])
+    assert "2 separate values" in outcome.message
+    exercise = get("softmax")
+    stumbles = Mistake("stumbles", None, "", symptom=lambda call, result: result.value["no"])
+    broken = dataclasses.replace(exercise, mistakes=(stumbles, *exercise.mistakes))
+    assert engine.grade(broken, lambda scores, axis=-1: scores).status == "failed"

@@ -78,6 +78,12 @@ def _compare_leaf(got, got_kind, expected, expected_kind, name, tolerance) -> Di
         return Difference("nothing", f"{name} is still `...`.")
     scalar = np.shape(expected) == ()
     numeric = ("array", "tensor", "list", "masked array") + (("number",) if scalar else ())
+    if isinstance(got, tuple) and expected_kind in ("array", "tensor"):
+        return Difference(
+            "type",
+            f"{name} is {len(got)} separate values; expected {article(expected_kind)}: "
+            "`stack` makes one array of rows of equal length.",
+        )
     if expected_kind in ("array", "tensor", "number") and got_kind not in numeric:
         want = "a number" if scalar else article(expected_kind)
         return Difference("type", f"{name} is {article(got_kind)}; expected {want}.")

@@ -252,6 +252,8 @@ _GENERAL = {
 _GENERAL_HINTS = {  # where the exercise's own first hint would lead away from the fault
     "dtype": "Name the type when you make the array, `np.zeros(…, dtype=…)`, or turn the result "
     "with `.astype(…)`.",
+    "type": "Compare what you return with what the prompt asks for.",
+    "count": "Compare what you return with what the prompt asks for.",
     "nothing": "End the function with `return` and the result.",
 }
 
@@ -290,7 +292,7 @@ def _recognise(exercise: Exercise, trials, results, expected, differences) -> Mi
     best, best_score = None, 0.5
     for mistake in exercise.mistakes:
         if mistake.symptom:
-            agrees = [mistake.symptom(trials[n].call, results[n]) for n in wrong]
+            agrees = [_shows(mistake, trials[n].call, results[n]) for n in wrong]
             if agrees and all(agrees):
                 return mistake
             continue
@@ -300,6 +302,15 @@ def _recognise(exercise: Exercise, trials, results, expected, differences) -> Mi
         if score > best_score:
             best, best_score = mistake, score
     return best
+
+
+def _shows(mistake: Mistake, call: Call, result: Result) -> bool:
+    """Does the result show the mistake's symptom? A symptom is written for results that make sense
+    and may stumble over others; that must not cost the student a verdict."""
+    try:
+        return bool(mistake.symptom(call, result))
+    except (TypeError, ValueError, IndexError, KeyError, AttributeError):
+        return False
 
 
 def _agreement(mistake: Mistake, exercise, trials, results, expected, differences) -> float:
