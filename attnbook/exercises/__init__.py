@@ -49,6 +49,10 @@ CHAPTERS: dict[str, tuple[str, tuple[str, ...]]] = {
             "first_moved",
         ),
     ),
+    "09-multi-head-attention": (
+        "ch09_multi_head_attention",
+        ("multi_head_attention", "MultiHeadSelfAttention", "from_module_state", "ablate_head"),
+    ),
 }
 
 

@@ -13,7 +13,12 @@ from torch import nn
 
 from attnbook.exercises.compare import alike
 from attnbook.exercises.exercise import Call, Exercise, Mistake, Probe, Result
-from attnbook.numpy_attention import causal_mask, padding_mask, softmax
+from attnbook.numpy_attention import (
+    causal_mask,
+    padding_mask,
+    scaled_dot_product_attention,
+    softmax,
+)
 from attnbook.torch_attention import merge_heads, split_heads
 
 CHAPTER = "09-multi-head-attention"
@@ -43,11 +48,9 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, n_heads, mask=None):
         return np.swapaxes(projected, -3, -2)  # (..., n_heads, n, d_k)
 
     query, key, value = heads_of(w_q), heads_of(w_k), heads_of(w_v)
-    scores = query @ np.swapaxes(key, -2, -1) / math.sqrt(d_k)  # (..., n_heads, n, n)
     if mask is not None:
         mask = np.expand_dims(mask, -3)  # (..., 1, n, n): the same for all heads
-        scores = np.where(mask, scores, -np.inf)
-    output = softmax(scores) @ value  # (..., n_heads, n, d_k)
+    output, _ = scaled_dot_product_attention(query, key, value, mask)  # (..., n_heads, n, d_k)
     merged = np.swapaxes(output, -3, -2).reshape(*lead, n, d_model)  # heads side by side again
     return merged @ w_o  # (..., n, d_model)
 
@@ -612,7 +615,7 @@ MULTI_HEAD_ATTENTION = Exercise(
             "naive softmax",
             _wrong(weigh=_weigh_naively),
             "`exp` of large scores overflows, and infinity divided by infinity is NaN.",
-            "Use the softmax of chapter 2, or your attention of chapter 7.",
+            "Call `scaled_dot_product_attention` of chapter 7, which subtracts the largest score first.",
             ONE_PRODUCT,
         ),
     ),

@@ -88,13 +88,27 @@ def text(outcome: Outcome, handed_back: bool = False) -> str:
             lines += ["Smallest failing input:"]
             lines += [_named_text(name, value) for name, value in outcome.shown]
         if label == "Found" and _has_values(outcome):
-            lines += [_named_text("Expected", outcome.expected), _named_text("Got", outcome.got)]
+            expected, got = _apart(outcome.expected, outcome.got)
+            lines += [_named_text("Expected", expected), _named_text("Got", got)]
     given = _given(outcome, handed_back)
     return "\n".join([*lines, given] if given else lines)
 
 
 def _has_values(outcome: Outcome) -> bool:
     return outcome.expected is not None and outcome.got is not None
+
+
+def _apart(expected: Any, got: Any) -> tuple[Any, Any]:
+    """Of two dicts only the entries in which they differ; anything else as it is."""
+    if not (isinstance(expected, dict) and isinstance(got, dict)):
+        return expected, got
+    same = {
+        name
+        for name in expected.keys() & got.keys()
+        if np.shape(expected[name]) == np.shape(got[name])
+        and np.allclose(expected[name], got[name], equal_nan=True)
+    }
+    return tuple({k: v for k, v in one.items() if k not in same} for one in (expected, got))
 
 
 def _named_text(name: str, value: Any) -> str:
@@ -108,8 +122,12 @@ def array_text(value: Any) -> str:
     if isinstance(value, tuple):
         return "(" + ",\n ".join(array_text(part) for part in value) + ")"
     if isinstance(value, dict):
-        return "\n".join(
-            f"{name}: {_inset(array_text(part), name)}" for name, part in value.items()
+        return (
+            "{}"
+            if not value
+            else "\n".join(
+                f"{name}: {_inset(array_text(part), name)}" for name, part in value.items()
+            )
         )
     if isinstance(value, np.ndarray) and value.ndim > 0:
         if value.size > SMALL:
@@ -149,9 +167,10 @@ def page(outcome: Outcome, handed_back: bool = False) -> str:
             ]
             parts.append(_row("Smallest failing input", blocks))
         if label == "Found" and _has_values(outcome):
+            expected, got = _apart(outcome.expected, outcome.got)
             blocks = [
-                block("Expected", outcome.expected),
-                block("Got (≠ marks what differs)", outcome.got, outcome.expected),
+                block("Expected", expected),
+                block("Got (≠ marks what differs)", got, expected),
             ]
             parts.append(_row("", blocks))
     given = _given(outcome, handed_back)
