@@ -79,6 +79,10 @@ def _everything_but_one(lengths, max_len):
     return np.arange(max_len) != lengths[:, None]
 
 
+def _lengths_along_the_row(lengths, max_len):
+    return np.arange(max_len) < lengths
+
+
 def _batches(rng: np.random.Generator) -> list[Call]:
     drawn = [(int(b), int(n)) for b, n in ((4, 6), (5, 3), (2, 7))]
     return [
@@ -159,6 +163,13 @@ PADDING_MASK = Exercise(
             _places_as_rows,
             "Rows and columns are swapped: a row should be a sentence.",
             "Give the new axis to the lengths, `lengths[:, None]`, not to the places.",
+        ),
+        Mistake(
+            "lengths without an axis of their own",
+            _lengths_along_the_row,
+            "The lengths, (batch,), are laid along the places, (max_len,). That is an error as a rule, "
+            "and one wrong row where the two happen to be equal.",
+            "Give the lengths an axis of length one at the end: `lengths[:, None]`.",
         ),
         Mistake(
             "first length for all",
@@ -743,6 +754,34 @@ def _billion_multiplied(query, key, value, mask=None):
     return weights @ value, weights
 
 
+def _fill_billion(query, key, value, mask=None):
+    scores = _scores(query, key)
+    weights = softmax(scores if mask is None else np.where(mask, scores, -1e9))
+    return weights @ value, weights
+
+
+def _billion_added(query, key, value, mask=None):
+    scores = _scores(query, key)
+    weights = softmax(scores if mask is None else scores + np.where(mask, 0.0, -1e9))
+    return weights @ value, weights
+
+
+def _mask_as_index(query, key, value, mask=None):
+    scores = _scores(query, key)
+    if mask is not None:
+        scores[~mask] = -np.inf
+    weights = np.nan_to_num(softmax(scores))
+    return weights @ value, weights
+
+
+def _truth_of_an_array(query, key, value, mask=None):
+    scores = _scores(query, key)
+    if mask:
+        scores = np.where(mask, scores, -np.inf)
+    weights = np.nan_to_num(softmax(scores))
+    return weights @ value, weights
+
+
 def _empty_is_nan(query, key, value, mask=None):
     scores = _scores(query, key)
     weights = softmax(scores if mask is None else np.where(mask, scores, -np.inf))
@@ -1279,6 +1318,37 @@ ATTENTION = Exercise(
             "How low is low enough?",
         ),
         Mistake(
+            "fill of −1e9",
+            _fill_billion,
+            "Hidden scores become −1e9. In a row that may see nothing all of them are equal, so the "
+            "hidden keys share the weight evenly; in half precision −1e9 overflows.",
+            "Fill with `-np.inf`, and set the weights of empty rows to 0: find them with "
+            "`mask.any(axis=-1, keepdims=True)`.",
+            "Nobody to look at",
+        ),
+        Mistake(
+            "−1e9 added to the scores",
+            _billion_added,
+            "You add −1e9 to hidden scores. A larger score wins against it, and in a row that may see "
+            "nothing all scores fall alike, which a softmax does not notice.",
+            "Choose in place of adding: `np.where(mask, scores, -np.inf)`.",
+            "How low is low enough?",
+        ),
+        Mistake(
+            "mask used as an index",
+            _mask_as_index,
+            "`scores[~mask]` needs a mask of exactly the shape of the scores. This one has to be "
+            "broadcast first.",
+            "`np.where(mask, scores, -np.inf)` broadcasts by itself.",
+            "Two masks at once",
+        ),
+        Mistake(
+            "truth of a whole array",
+            _truth_of_an_array,
+            "`if mask:` asks a whole array for one truth value.",
+            "Write `if mask is not None:`.",
+        ),
+        Mistake(
             "empty row gives NaN",
             _empty_is_nan,
             "In a row that may see nothing every score is −∞, and the softmax computes −∞ − (−∞).",
@@ -1304,7 +1374,7 @@ ATTENTION = Exercise(
         Mistake(
             "mask transposed",
             _mask_transposed,
-            "mask[i, j] is read as query j and key i.",
+            "You read mask[i, j] as query j and key i.",
             "A row of the mask is a query, as in the scores: use it without turning it.",
         ),
         Mistake(
