@@ -38,6 +38,31 @@ def scaled_dot_product_attention(
     return weights @ value, weights  # (..., n_q, d_v), (..., n_q, n_k)
 
 
+def attention_backward(
+    query: Tensor, key: Tensor, value: Tensor, grad_output: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of sum(output * grad_output), as autograd gives them, by hand.
+
+    query, key, value and mask as in scaled_dot_product_attention · grad_output (..., n_q, d_v)
+    Returns grad_query, grad_key, grad_value, each of the shape of what it belongs to; zero where
+    nothing may be seen. The axes in front are those of all four: nothing is added up over them.
+    Raises ValueError naming both shapes when grad_output does not fit.
+    """
+    output, weights = scaled_dot_product_attention(query, key, value, mask)
+    if grad_output.shape != output.shape:
+        raise ValueError(
+            f"grad_output {tuple(grad_output.shape)} must have the shape of the output, "
+            f"{tuple(output.shape)}."
+        )
+    grad_value = weights.transpose(-2, -1) @ grad_output  # (..., n_k, d_v)
+    grad_weights = grad_output @ value.transpose(-2, -1)  # (..., n_q, n_k)
+    average = (weights * grad_weights).sum(dim=-1, keepdim=True)  # (..., n_q, 1)
+    grad_scores = weights * (grad_weights - average) / math.sqrt(query.shape[-1])  # (..., n_q, n_k)
+    grad_query = grad_scores @ key  # (..., n_q, d_k)
+    grad_key = grad_scores.transpose(-2, -1) @ query  # (..., n_k, d_k)
+    return grad_query, grad_key, grad_value
+
+
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
     """Cut the width into heads: (batch, n, d_model) -> (batch, n_heads, n, d_k).
 
