@@ -49,6 +49,16 @@ CHAPTERS: dict[str, tuple[str, tuple[str, ...]]] = {
             "first_moved",
         ),
     ),
+    "08-batches-and-gradients": (
+        "ch08_batches_and_gradients",
+        (
+            "batched_attention",
+            "split_heads",
+            "merge_heads",
+            "attention_backward",
+            "repaired_layer",
+        ),
+    ),
     "09-multi-head-attention": (
         "ch09_multi_head_attention",
         ("multi_head_attention", "MultiHeadSelfAttention", "from_module_state", "ablate_head"),
