@@ -166,6 +166,24 @@ def _mask_of_the_first(mask, x, n_heads):
     return full.reshape(-1, *full.shape[-2:])[0]
 
 
+def _axis_after_the_first(mask, x, n_heads):
+    return None if mask is None else mask[:, None]
+
+
+def _filled_with_ten(scores, mask):
+    return softmax(scores if mask is None else np.where(mask, scores, -10.0))
+
+
+def _one_sentence_only(x, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    n, d_model = x.shape
+    return multi_head_attention(x, w_q, w_k, w_v, w_o, n_heads, mask)
+
+
+def _one_batch_axis_only(x, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    batch, n, d_model = x.shape
+    return multi_head_attention(x, w_q, w_k, w_v, w_o, n_heads, mask)
+
+
 def _mask_as_it_is(mask, x, n_heads):
     return mask
 
@@ -289,7 +307,10 @@ def _masks_per_example(rng):
 
 
 def _large(rng):
-    return [_case(rng, (), 3, 2, 2, times=100.0), _case(rng, (2,), 3, 12, 4, times=300.0)]
+    return [
+        _case(rng, (), 3, 2, 2, times=100.0),
+        _case(rng, (2,), 5, 12, 4, causal_mask(5), times=300.0),
+    ]
 
 
 def _float32(rng):
@@ -381,9 +402,10 @@ MULTI_HEAD_ATTENTION = Exercise(
         ),
         Probe(
             "large scores",
-            "scores of many thousands give finite output",
+            "scores of many thousands give finite output, and hidden keys stay hidden",
             _large,
-            cause="The softmax must subtract the largest score of each row first.",
+            cause="The softmax must subtract the largest score of each row first, and hidden scores "
+            "must be −∞, or far below anything that can occur.",
         ),
         Probe("dtype", "float32 in, float32 out", _float32, read=ONE_PRODUCT),
     ),
@@ -563,6 +585,38 @@ MULTI_HEAD_ATTENTION = Exercise(
             "The boolean mask is added to the scores, which adds 1 where it is True and hides nothing.",
             "Use `np.where(mask, scores, -np.inf)`.",
             MASKS,
+        ),
+        Mistake(
+            "finite fill too small",
+            _wrong(weigh=_filled_with_ten),
+            "Hidden scores are set to a number such as −10 or −10 000. Scores that lie below it are "
+            "beaten by the hidden ones.",
+            "Set them to −∞: `np.where(mask, scores, -np.inf)`.",
+            MASKS,
+        ),
+        Mistake(
+            "axis for the heads at a fixed place",
+            _wrong(mask_for=_axis_after_the_first),
+            "`mask[:, None]` puts the new axis after the first one. That is right for (batch, n, n) "
+            "and wrong for (n, n), which becomes (n, 1, n).",
+            "Count from the end: `mask[..., None, :, :]`, or `np.expand_dims(mask, -3)`.",
+            MASKS,
+        ),
+        Mistake(
+            "one sentence only",
+            _one_sentence_only,
+            "It works for a single sentence (n, d_model) and fails when axes stand in front of it.",
+            "Read the last two sizes only, `n, d_model = x.shape[-2:]`, and index with "
+            "`[..., start:stop]`.",
+            ONE_PRODUCT,
+        ),
+        Mistake(
+            "exactly one batch axis",
+            _one_batch_axis_only,
+            "It works for (batch, n, d_model) only: a single sentence, or two axes in front, fail.",
+            "Keep whatever stands in front: `*lead, n, d_model = x.shape`, and swap the axes -3 and "
+            "-2.",
+            ONE_PRODUCT,
         ),
         Mistake(
             "attention across the batch",
@@ -767,6 +821,35 @@ class _MaskRemembered(_Projections):
         scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
         kept = None if self.mask is None else self.mask.unsqueeze(-3)
         return self.w_o(merge_heads(_module_hide(scores, kept).softmax(-1) @ v))
+
+
+class _NoGradients(MultiHeadSelfAttention):
+    """All of forward under no_grad."""
+
+    def forward(self, x, mask=None):
+        with torch.no_grad():
+            return super().forward(x, mask)
+
+
+class _InputAdded(MultiHeadSelfAttention):
+    """With the residual path of a transformer block."""
+
+    def forward(self, x, mask=None):
+        return x + super().forward(x, mask)
+
+
+class _ProjectionsUnused(_Projections):
+    """Queries, keys and values are the input itself."""
+
+    def forward(self, x, mask=None):
+        parts = split_heads(x, self.n_heads)
+        scores = parts @ parts.transpose(-2, -1) / math.sqrt(parts.shape[-1])
+        weights = _module_hide(scores, _module_mask(mask, x, 0)).softmax(-1)
+        return self.w_o(merge_heads(weights @ parts))
+
+
+def _module_causal_by_default(mask, x, n_heads):
+    return _module_causal(None, x, n_heads) if mask is None else mask.unsqueeze(-3)
 
 
 class _OneLayerForAll(nn.Module):
@@ -1172,6 +1255,56 @@ MULTI_HEAD_SELF_ATTENTION = Exercise(
             MASKS,
         ),
         Mistake(
+            "finite fill too small",
+            _wrong_module(
+                weigh=lambda s, mask: (s if mask is None else s.masked_fill(~mask, -10.0)).softmax(
+                    -1
+                )
+            ),
+            "Hidden scores are set to a number such as −10 or −10 000. Scores that lie below it are "
+            "beaten by the hidden ones.",
+            "Fill with −∞: `masked_fill(~mask, -math.inf)`.",
+            MASKS,
+        ),
+        Mistake(
+            "axis for the heads at a fixed place",
+            _wrong_module(mask_for=lambda mask, x, h: None if mask is None else mask.unsqueeze(1)),
+            "`mask.unsqueeze(1)` puts the new axis after the first one. That is right for "
+            "(batch, n, n) and wrong for (n, n), which becomes (n, 1, n).",
+            "Count from the end: `mask.unsqueeze(-3)`.",
+            MASKS,
+        ),
+        Mistake(
+            "causal when no mask is given",
+            _wrong_module(mask_for=_module_causal_by_default),
+            "Without a mask no token sees a later one. No mask means: everybody sees everybody.",
+            "Hide only what the mask hides; leave out `is_causal` or the triangle of your own.",
+            MASKS,
+        ),
+        Mistake(
+            "input added to the output",
+            _InputAdded,
+            "The input is added to the output. That is the residual path of a transformer block "
+            "(chapter 13), not a part of this layer.",
+            "Return what `self.w_o` gives.",
+            W_O,
+        ),
+        Mistake(
+            "projections not used",
+            _ProjectionsUnused,
+            "Queries, keys and values are the input itself: w_q, w_k and w_v exist but are not used.",
+            "Split `self.w_q(x)`, `self.w_k(x)` and `self.w_v(x)`.",
+            MODULE,
+        ),
+        Mistake(
+            "no gradients at all",
+            _NoGradients,
+            "The output is right, but not one parameter gets a gradient: `forward` runs under "
+            "`torch.no_grad()`, or detaches its result. The layer could never learn.",
+            "Leave `no_grad` to whoever calls the layer.",
+            MODULE,
+        ),
+        Mistake(
             "attention across the batch",
             _AcrossTheBatch,
             "Batch and tokens have changed places: each token attends to the tokens at its place in "
@@ -1350,7 +1483,7 @@ FROM_MODULE_STATE = Exercise(
     points=2,
     library="torch",
     solution=from_module_state,
-    returns=("the dict",),
+    returns=("state",),
     read=IMPORT,
     hints=(
         "`in_proj_weight` has three times as many rows as columns. What stands above each other?",
