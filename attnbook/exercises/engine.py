@@ -219,16 +219,35 @@ def _diagnose(exercise, trials, results, expected, differences, wrong, probe, fo
     if found.aspect == "error":
         name, cause = _about_error(results[wrong[0]].error or "", exercise)
         return name, probe.cause if not cause and probe.cause else cause, "", probe.read
+    fact = _recovered(exercise, trials, results, expected, differences, probe, found.aspect)
+    if fact:
+        return (*fact, probe.read)
     if found.aspect in _GENERAL:
         return (*_GENERAL[found.aspect], _GENERAL_HINTS.get(found.aspect, ""), probe.read)
     # Only this probe's calls: a fact about the first failure need not hold for later ones.
     same = [n for n in wrong if trials[n].probe is probe and differences[n].aspect in _NUMERIC]
-    fact = facts.recover(
-        [trials[n].call for n in same], [results[n] for n in same], [expected[n] for n in same]
+    failing = (
+        [trials[n].call for n in same],
+        [results[n] for n in same],
+        [expected[n] for n in same],
     )
+    fact = (exercise.recover and exercise.recover(*failing)) or facts.recover(*failing)
     if fact:
         return (*fact, "", probe.read)
     return None, probe.cause or "", "", probe.read
+
+
+def _recovered(exercise, trials, results, expected, differences, probe, aspect):
+    """What the exercise itself can read off the calls of a probe that fail in the same way."""
+    same = [
+        n
+        for n, found in enumerate(differences)
+        if found and found.aspect == aspect and trials[n].probe is probe
+    ]
+    if exercise.recover is None or not same:
+        return None
+    found = [[values[n] for n in same] for values in (results, expected)]
+    return exercise.recover([trials[n].call for n in same], *found)
 
 
 _NUMERIC = ("value", "shape", "nan")

@@ -111,6 +111,7 @@ class Exercise:
     solution  the function or class itself, or the source text of an object or an answer
     reference what is compared with and handed back; the solution unless given
     read      heading of the chapter that teaches it; hints go from nudge to near-answer
+    recover   reads (name, cause, hint) off failing calls that no known mistake explains, or None
     """
 
     id: str
@@ -132,7 +133,11 @@ class Exercise:
     returns: tuple[str, ...] = ()
     library: str = "numpy"
     tolerance: float = 1e-6
+    recover: Callable[[Sequence[Call], Sequence[Result], Sequence[Result]], Any] | None = None
     vary: Callable[[np.random.Generator], Variant] | None = None
+    # (calls, results, expected) -> (name, sentence) or None: a fact of this exercise's own, such
+    # as the divisor that was used; asked when no known mistake fits.
+    recover: Callable[..., tuple[str, str] | None] | None = None
 
     def varied(self, seed: int) -> tuple[Exercise, dict[str, str]]:
         """The exercise with the numbers of a seed, and the slots to fill in its prompt.
