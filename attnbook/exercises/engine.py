@@ -223,7 +223,10 @@ def _diagnose(exercise, trials, results, expected, differences, wrong, probe, fo
     if fact:
         return (*fact, probe.read)
     if found.aspect in _GENERAL:
-        return (*_GENERAL[found.aspect], _GENERAL_HINTS.get(found.aspect, ""), probe.read)
+        name, cause = _GENERAL[found.aspect]
+        if probe.name == "dtype" and probe.cause:  # the exercise knows its own trap better
+            cause = probe.cause
+        return name, cause, _GENERAL_HINTS.get(found.aspect, ""), probe.read
     # Only this probe's calls: a fact about the first failure need not hold for later ones.
     same = [n for n in wrong if trials[n].probe is probe and differences[n].aspect in _NUMERIC]
     failing = (
@@ -231,7 +234,7 @@ def _diagnose(exercise, trials, results, expected, differences, wrong, probe, fo
         [results[n] for n in same],
         [expected[n] for n in same],
     )
-    fact = (exercise.recover and exercise.recover(*failing)) or facts.recover(*failing)
+    fact = facts.recover(*failing)
     if fact:
         return (*fact, "", probe.read)
     return None, probe.cause or "", "", probe.read

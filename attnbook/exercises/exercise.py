@@ -135,9 +135,6 @@ class Exercise:
     tolerance: float = 1e-6
     recover: Callable[[Sequence[Call], Sequence[Result], Sequence[Result]], Any] | None = None
     vary: Callable[[np.random.Generator], Variant] | None = None
-    # (calls, results, expected) -> (name, sentence) or None: a fact of this exercise's own, such
-    # as the divisor that was used; asked when no known mistake fits.
-    recover: Callable[..., tuple[str, str] | None] | None = None
 
     def varied(self, seed: int) -> tuple[Exercise, dict[str, str]]:
         """The exercise with the numbers of a seed, and the slots to fill in its prompt.
