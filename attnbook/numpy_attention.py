@@ -52,7 +52,7 @@ def log_sum_exp(scores, axis=-1):
 
     scores (...) -> scores' shape without `axis`; a slice that is all -inf gives -inf.
     It is a smooth maximum: at most log(n) above the largest of n scores.
-    Blanchard, Higham and Higham 2021.
+    Blanchard et al. 2021.
     """
     scores = np.asarray(scores)
     if not np.issubdtype(scores.dtype, np.floating):
