@@ -407,7 +407,14 @@ MULTI_HEAD_ATTENTION = Exercise(
             cause="The softmax must subtract the largest score of each row first, and hidden scores "
             "must be −∞, or far below anything that can occur.",
         ),
-        Probe("dtype", "float32 in, float32 out", _float32, read=ONE_PRODUCT),
+        Probe(
+            "dtype",
+            "float32 in, float32 out",
+            _float32,
+            cause="`np.sqrt(d_k)` is a NumPy float64 and lifts float32 scores to float64; "
+            "`math.sqrt(d_k)` does not. New arrays need `dtype=x.dtype`.",
+            read=ONE_PRODUCT,
+        ),
     ),
     mistakes=(
         Mistake(
