@@ -85,6 +85,35 @@ def test_gradients_equal_pytorchs(kind):
         torch.testing.assert_close(one, other, atol=1e-10, rtol=0)
 
 
+@pytest.mark.parametrize("kind", masks())
+def test_the_backward_pass_by_hand_equals_autograd(kind):
+    mask = masks()[kind]
+    mask = None if mask is None else torch.as_tensor(np.array(mask))
+    leaves = [t.requires_grad_() for t in inputs(4)]
+    output, _ = ta.scaled_dot_product_attention(*leaves, mask)
+    grad_output = torch.randn(output.shape, generator=torch.Generator().manual_seed(5)).double()
+    wanted = torch.autograd.grad(output, leaves, grad_output)
+    by_hand = ta.attention_backward(*(t.detach() for t in leaves), grad_output, mask)
+    for one, other in zip(by_hand, wanted, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-10, rtol=0)
+    with pytest.raises(ValueError, match="must have the shape of the output"):
+        ta.attention_backward(*leaves, grad_output[..., :1, :], mask)
+
+
+def test_no_slope_passes_a_hidden_place():
+    query, key, value = inputs(6)
+    mask = torch.ones(N_Q, N_K, dtype=torch.bool)
+    mask[:, 2] = False  # a key that nobody sees
+    mask[1] = False  # a query that sees nobody
+    grads = ta.attention_backward(
+        query, key, value, torch.ones(BATCH, HEADS, N_Q, D_V).double(), mask
+    )
+    assert not grads[0][..., 1, :].any()
+    assert not grads[1][..., 2, :].any()
+    assert not grads[2][..., 2, :].any()
+    assert all(gradient.isfinite().all() for gradient in grads)
+
+
 def test_an_empty_row_gives_zeros_and_a_zero_gradient():
     query, key, value = (t.requires_grad_() for t in inputs(3))
     mask = torch.ones(N_Q, N_K, dtype=torch.bool)

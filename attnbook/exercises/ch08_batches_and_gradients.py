@@ -156,6 +156,43 @@ def _weights_cut_off(query, key, value, mask=None):
     return weights.detach() @ value, weights.detach()
 
 
+def _three_axes_only(query, key, value, mask=None):
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+    weights = _weigh(scores, mask)
+    return weights @ value, weights
+
+
+def _shape_unpacked(query, key, value, mask=None):
+    _batch, _n_q, d_k = query.shape
+    scores = query @ key.transpose(-2, -1) / math.sqrt(d_k)
+    weights = _weigh(scores, mask)
+    return weights @ value, weights
+
+
+def _mask_as_index(scores, mask):
+    if mask is not None:
+        scores[~mask] = -math.inf
+    return scores.softmax(-1).nan_to_num(0.0)
+
+
+def _index_refused(call: Call, result: Result) -> bool:
+    return "shape of the mask" in (result.error or "")
+
+
+def _weights_overwritten(scores, mask):
+    weights = _hide(scores, mask).softmax(-1)
+    weights[weights.isnan()] = 0.0
+    return weights
+
+
+def _overwriting_refused(call: Call, result: Result) -> bool:
+    return "modified by an inplace operation" in (result.error or "")
+
+
+def _axes_added(mask, scores):
+    return mask[:, None, None, :] if mask.ndim == 2 else mask[:, None]
+
+
 def _weights_first(query, key, value, mask=None):
     return batched_attention(query, key, value, mask)[::-1]
 
@@ -451,6 +488,18 @@ BATCHED_ATTENTION = Exercise(
             "Count from the end: `key.transpose(-2, -1)`.",
         ),
         Mistake(
+            "three axes taken for granted",
+            _three_axes_only,
+            "`transpose(1, 2)` counts on one batch axis in front, no more and no less.",
+            "Count from the end: `key.transpose(-2, -1)` serves any number of axes.",
+        ),
+        Mistake(
+            "shape unpacked into three sizes",
+            _shape_unpacked,
+            "`batch, n, d = query.shape` counts on exactly three axes.",
+            "Ask for what you need, counted from the end: `query.shape[-1]`.",
+        ),
+        Mistake(
             "sentences see each other",
             _across_the_batch,
             "The batch is treated as one long sentence: queries look at the keys of other examples.",
@@ -484,6 +533,23 @@ BATCHED_ATTENTION = Exercise(
             "A key counts as visible as soon as one example of the batch may see it.",
             "Use the mask as it is: it broadcasts, and each example meets its own.",
             PADDING,
+        ),
+        Mistake(
+            "axes added to the mask",
+            _wrong(mask_for=_axes_added),
+            "You give the mask further axes. It comes with the axes that it needs, and broadcasts to "
+            "the scores as it is.",
+            "Use the mask as it comes; the caller has placed its axes.",
+            PADDING,
+        ),
+        Mistake(
+            "mask used as an index",
+            _wrong(weigh=_mask_as_index),
+            "`scores[~mask]` needs a mask of exactly the shape of the scores: an index does not "
+            "broadcast.",
+            "`scores.masked_fill(~mask, -math.inf)` broadcasts, and leaves `scores` as they were.",
+            PADDING,
+            symptom=_index_refused,
         ),
         Mistake(
             "mask after the softmax",
@@ -537,6 +603,15 @@ BATCHED_ATTENTION = Exercise(
             "through the softmax that made it, and the gradient is NaN.",
             "Keep NaN from arising: fill empty rows with 0 before the softmax.",
             EMPTY,
+        ),
+        Mistake(
+            "weights overwritten",
+            _wrong(weigh=_weights_overwritten),
+            "You write into the weights after the softmax. Autograd still needs them as they were, and "
+            "refuses.",
+            "Make a new tensor: `weights.masked_fill(…)` or `torch.where(…)`.",
+            EMPTY,
+            symptom=_overwriting_refused,
         ),
         Mistake(
             "softmax without the largest score subtracted",
@@ -640,6 +715,15 @@ def _split_from_the_batch(x, n_heads):
 
 def _split_list(x, n_heads):
     return list(split_heads(x, n_heads).unbind(dim=1))
+
+
+def _split_float_width(x, n_heads):
+    batch, n, d_model = x.shape
+    return x.reshape(batch, n, n_heads, d_model / n_heads).transpose(1, 2)
+
+
+def _float_refused(call: Call, result: Result) -> bool:
+    return "TypeError" in (result.error or "") and "float" in (result.error or "")
 
 
 def _split_cut_off(x, n_heads):
@@ -798,6 +882,14 @@ SPLIT_HEADS = Exercise(
             "n_heads is used as the width of a head, so there are d_k heads.",
             "The width of a head is `d_model // n_heads`.",
             HEADS,
+        ),
+        Mistake(
+            "head width not a whole number",
+            _split_float_width,
+            "`d_model / n_heads` is a decimal number in Python, and a size must be a whole one.",
+            "Use `//`: `d_model // n_heads`.",
+            HEADS,
+            symptom=_float_refused,
         ),
         Mistake(
             "heads in reverse order",
@@ -1236,6 +1328,41 @@ def _mean_loss(query, key, value, grad_output, mask=None):
     return attention_backward(query, key, value, grad_output / grad_output.numel(), mask)
 
 
+def _query_not_scaled(query, key, value, grad_output, mask=None):
+    gq, gk, gv = attention_backward(query, key, value, grad_output, mask)
+    return gq * math.sqrt(query.shape[-1]), gk, gv
+
+
+def _key_not_scaled(query, key, value, grad_output, mask=None):
+    gq, gk, gv = attention_backward(query, key, value, grad_output, mask)
+    return gq, gk * math.sqrt(query.shape[-1]), gv
+
+
+def _in_float32(query, key, value, grad_output, mask=None):
+    tensors = (t.float() for t in (query, key, value, grad_output))
+    return tuple(t.double() for t in attention_backward(*tensors, mask))
+
+
+def _turned_with_t(query, key, value, grad_output, mask=None):
+    _, weights = batched_attention(query, key, value, mask)
+    grad_weights = grad_output @ _all_axes_turned(value)
+    grad_scores = _through_softmax(weights, grad_weights) / math.sqrt(query.shape[-1])
+    grad_value = _all_axes_turned(weights) @ grad_output
+    return grad_scores @ key, _all_axes_turned(grad_scores) @ query, grad_value
+
+
+def _off_by_rounding(call: Call, result: Result) -> bool:
+    """Right to a few digits, and float64 by name only."""
+    if not isinstance(result.value, tuple) or len(result.value) != 3:
+        return False
+    args = [torch.from_numpy(np.array(a)) for a in call.args]
+    masks = {name: torch.from_numpy(np.array(m)) for name, m in call.kwargs.items()}
+    return all(
+        got.shape == want.shape and got.dtype == np.float64 and np.allclose(got, want, atol=1e-5)
+        for got, want in zip(result.value, attention_backward(*args, **masks), strict=True)
+    )
+
+
 def _query_and_key_confused(query, key, value, grad_output, mask=None):
     _, weights = batched_attention(query, key, value, mask)
     grad_scores = _through_softmax(weights, grad_output @ value.transpose(-2, -1))
@@ -1350,6 +1477,18 @@ ATTENTION_BACKWARD = Exercise(
             "Divide `grad_scores` by `math.sqrt(query.shape[-1])`.",
         ),
         Mistake(
+            "scale forgotten for the queries",
+            _query_not_scaled,
+            "`grad_query` lacks the factor 1/√d_k, and `grad_key` has it. The scaling lies before both.",
+            "Divide `grad_scores` once, before you use it for either.",
+        ),
+        Mistake(
+            "scale forgotten for the keys",
+            _key_not_scaled,
+            "`grad_key` lacks the factor 1/√d_k, and `grad_query` has it. The scaling lies before both.",
+            "Divide `grad_scores` once, before you use it for either.",
+        ),
+        Mistake(
             "scaled twice",
             _wrong_backward(scale=lambda q, k: q.shape[-1]),
             "`grad_query` and `grad_key` are divided by d_k: √d_k came in twice.",
@@ -1393,6 +1532,20 @@ ATTENTION_BACKWARD = Exercise(
             "sum without the weights",
             _wrong_backward(back=lambda w, g: w * (g - g.sum(-1, keepdim=True))),
             "You subtract the plain sum of the row. Each term has to be multiplied by its weight.",
+            "`(weights * grad_weights).sum(dim=-1, keepdim=True)`.",
+        ),
+        Mistake(
+            "all axes turned round",
+            _turned_with_t,
+            "`.T` turns *all* axes round, the batch axis too. With one sentence nobody notices.",
+            "`weights.transpose(-2, -1)` swaps the last two and leaves the rest.",
+            BREAKS,
+        ),
+        Mistake(
+            "keepdim forgotten",
+            _wrong_backward(back=lambda w, g: w * (g - (w * g).sum(-1))),
+            "Without `keepdim=True` the average loses its axis: it does not line up with its row, or "
+            "lines up with the columns where there are as many queries as keys.",
             "`(weights * grad_weights).sum(dim=-1, keepdim=True)`.",
         ),
         Mistake(
@@ -1507,6 +1660,15 @@ ATTENTION_BACKWARD = Exercise(
             "Leave the axes in front alone.",
         ),
         Mistake(
+            "computed in float32",
+            _in_float32,
+            "The gradients are right to seven digits or so, and not to more: somewhere on the way you "
+            "compute in float32.",
+            "Leave the dtype as it comes: no `.float()`, and no new tensors of the default type.",
+            "The same numbers on a GPU?",
+            symptom=_off_by_rounding,
+        ),
+        Mistake(
             "divided by the number of outputs",
             _mean_loss,
             "All gradients are divided by the number of outputs, as for a mean. A sum is asked for.",
@@ -1549,6 +1711,10 @@ def _layer(split=split_heads, merge=merge_heads, mask_for=lambda mask: mask[:, N
         return merge(batched_attention(heads, heads, heads, mask_for(mask))[0])
 
     return layer
+
+
+def _mask_bare(x, lengths, n_heads):
+    return _layer(mask_for=lambda mask: mask)(x, lengths, n_heads)
 
 
 def _mask_left_out(x, lengths, n_heads):
@@ -1681,6 +1847,21 @@ REPAIRED_LAYER = Exercise(
             _layer(mask_for=lambda mask: mask[:, None, :, None]),
             "The mask hides padded *queries*. It must hide padded keys, from every query.",
             "The keys are the last axis: `mask[:, None, None, :]`.",
+            PADDING,
+        ),
+        Mistake(
+            "mask without axes for heads and queries",
+            _mask_bare,
+            "The mask is handed on as (batch, n). Read from the end, its rows then count as queries.",
+            "Write the axes out: `mask[:, None, None, :]`.",
+            PADDING,
+        ),
+        Mistake(
+            "mask without an axis for the heads",
+            _layer(mask_for=lambda mask: mask[:, None, :]),
+            "The mask is handed on as (batch, 1, n). Read from the end, its examples then count as "
+            "heads.",
+            "Two axes of length one are needed: `mask[:, None, None, :]`.",
             PADDING,
         ),
         Mistake(

@@ -299,7 +299,7 @@ def _globals_read(candidate: Any) -> list[str]:
         name
         for name in names
         if isinstance(scope[name], (np.ndarray, list, tuple, dict))
-        or hasattr(scope[name], "detach")
+        or (hasattr(scope[name], "detach") and not inspect.ismodule(scope[name]))  # torch.detach
     )
 
 
