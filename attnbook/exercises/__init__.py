@@ -39,6 +39,10 @@ CHAPTERS: dict[str, tuple[str, tuple[str, ...]]] = {
         "ch05_queries_keys_values",
         ("project_qkv", "single_head", "split_product", "head_parameters"),
     ),
+    "06-scaling": (
+        "ch06_scaling",
+        ("scaled_scores", "predicted_std", "calm_vectors", "qk_norm_scores"),
+    ),
     "07-masks": (
         "ch07_masks",
         (
