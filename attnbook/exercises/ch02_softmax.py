@@ -37,6 +37,16 @@ def _global_maximum(scores, axis=-1):
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
+def _sum_of_everything(scores, axis=-1):
+    exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
+    return exponentials / exponentials.sum()
+
+
+def _minus_mean(scores, axis=-1):
+    exponentials = np.exp(scores - np.mean(scores, axis=axis, keepdims=True))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
 def _minus_minimum(scores, axis=-1):
     exponentials = np.exp(scores - np.min(scores, axis=axis, keepdims=True))
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
@@ -260,6 +270,22 @@ SOFTMAX = Exercise(
             "Rows, not columns",
         ),
         Mistake(
+            "one sum for the whole array",
+            _sum_of_everything,
+            "Each slice has its own maximum, but all of them are divided by the sum of the whole array: "
+            "together they sum to one, and a row alone does not.",
+            "The sum needs `axis=axis, keepdims=True`, as the maximum does.",
+            "Rows, not columns",
+        ),
+        Mistake(
+            "mean subtracted",
+            _minus_mean,
+            "You subtract the mean of the scores. The weights stay the same, but a score far above the "
+            "mean still overflows.",
+            "Subtract the largest score: then no exponential is above 1.",
+            "The wrong way first: overflow",
+        ),
+        Mistake(
             "one maximum for the whole array",
             _global_maximum,
             "You subtract the largest score of the whole array. A row far below it underflows: every "
@@ -399,6 +425,18 @@ def _log_mean_exp(scores, axis=-1):
     return log_sum_exp(scores, axis) - np.log(np.shape(scores)[axis])
 
 
+def _less_log_n(call: Call, result: Result) -> bool:
+    """Too small by the logarithm of the number of scores, whatever a slice of all −∞ gives."""
+    want = np.asarray(_log_mean_exp(*call.args, **call.kwargs))
+    value, finite = np.asarray(result.value), np.isfinite(want)
+    return value.shape == want.shape and np.allclose(value[finite], want[finite], 1e-2, 1e-2)
+
+
+def _one_maximum(scores, axis=-1):
+    largest = np.max(scores)
+    return largest + np.log(np.exp(scores - largest).sum(axis=axis))
+
+
 def _sum_only(scores, axis=-1):
     return np.exp(log_sum_exp(scores, axis))
 
@@ -503,6 +541,14 @@ LOG_SUM_EXP = Exercise(
             "Your result is too small by the logarithm of the number of scores: a mean was taken in "
             "place of a sum.",
             "Use `sum`, not `mean`.",
+            symptom=_less_log_n,
+        ),
+        Mistake(
+            "one maximum for the whole array",
+            _one_maximum,
+            "You pull the largest score of the whole array out of every sum. In a row far below it every "
+            "exp is 0, and the logarithm of 0 is −∞.",
+            "Each slice needs its own maximum: `scores.max(axis=axis, keepdims=True)`.",
         ),
         Mistake(
             "logarithm missing",
@@ -594,6 +640,20 @@ def _one_number_subtracted(weights):
 
 def _squares_subtracted(weights):
     return np.diag(weights) - weights * weights
+
+
+def _slopes_of_the_logarithms(weights):
+    return np.eye(len(weights), dtype=weights.dtype) - weights
+
+
+def _zero_on_the_diagonal(weights):
+    jacobian = -np.outer(weights, weights)
+    np.fill_diagonal(jacobian, 0)
+    return jacobian
+
+
+def _own_rule_everywhere(weights):
+    return np.outer(weights, 1 - weights)
 
 
 def _weights_drawn(rng: np.random.Generator) -> list[Call]:
@@ -694,6 +754,27 @@ SOFTMAX_JACOBIAN = Exercise(
             "Use `np.outer(weights, weights)`.",
         ),
         Mistake(
+            "slopes of the logarithms",
+            _slopes_of_the_logarithms,
+            "You return δᵢⱼ − wⱼ. Those are the slopes of log wᵢ; the slopes of the weights have the "
+            "factor wᵢ in front.",
+            "Multiply row i by wᵢ, step 3 of the derivation: `weights[:, None] * …`.",
+        ),
+        Mistake(
+            "diagonal left at zero",
+            _zero_on_the_diagonal,
+            "Off the diagonal all is right, and the diagonal is 0. But a weight answers to its own score "
+            "most of all.",
+            "On the diagonal the entry is wᵢ(1 − wᵢ).",
+        ),
+        Mistake(
+            "the rule of the diagonal everywhere",
+            _own_rule_everywhere,
+            "Every entry is wᵢ(1 − wⱼ), as if each score were the weight's own: raising one score would "
+            "raise all weights.",
+            "The 1 stands on the diagonal only; elsewhere it is 0, and the entry is −wᵢwⱼ.",
+        ),
+        Mistake(
             "one number in place of all products",
             _one_number_subtracted,
             "`weights @ weights.T` is one number, the sum of the squares: transposing an array with a "
@@ -770,6 +851,44 @@ def _ends_swapped(scores, largest):
     return float(middle)
 
 
+def _search(scores, largest, weight_of, high=1e6):
+    low = 1e-6
+    for _ in range(200):
+        middle = np.sqrt(low * high)
+        if weight_of(scores / middle) > largest:
+            low = middle
+        else:
+            high = middle
+    return float(middle)
+
+
+def _overflowing(scores, largest):
+    return _search(scores, largest, lambda s: (np.exp(s) / np.exp(s).sum()).max())
+
+
+def _first_weight(scores, largest):
+    return _search(scores, largest, lambda s: softmax(s)[0])
+
+
+def _last_weight(scores, largest):
+    return _search(scores, largest, lambda s: softmax(s)[-1])
+
+
+def _lost_in_overflow(call: Call, result: Result) -> bool:
+    """Lost where scores are large, or where the search has to come down from 1."""
+    large = np.abs(call.args[0]).max() > 500 or temperature_for(*call.args) < 1
+    return bool(large) and _at_an_end(call, result)
+
+
+def _lost_unless_first(call: Call, result: Result) -> bool:
+    return np.argmax(call.args[0]) != 0 and _at_an_end(call, result)
+
+
+def _lost_unless_last(call: Call, result: Result) -> bool:
+    scores = call.args[0]
+    return np.argmax(scores) != len(scores) - 1 and _at_an_end(call, result)
+
+
 def _at_an_end(call: Call, result: Result) -> bool:
     """The temperature is so high that all weights are even, or so low that one has everything."""
     if not isinstance(result.value, float) or not 0 < result.value < np.inf:
@@ -787,6 +906,9 @@ def _temperatures(rng: np.random.Generator) -> list[Call]:
         calls.append(Call((scores, float(rng.uniform(1.2 / n, 0.95)))))
     calls.append(Call((np.array([100.0, 0.0, -50.0]), 0.9)))
     calls.append(Call((np.array([1000.0, 990.0]), 0.6)))
+    calls.append(Call((np.array([0.0, 1.0, 3.0]), 0.6)))  # the largest stands last
+    calls.append(Call((np.array([1000.0, 400.0, 0.0, -1000.0]), 0.3)))  # a temperature of thousands
+    calls.append(Call((np.array([900.0, 0.0, -300.0]), 0.4)))
     return calls
 
 
@@ -859,6 +981,29 @@ TEMPERATURE_FOR = Exercise(
             _smallest_weight,
             "The sign of the scores is flipped: the smallest weight becomes the wanted one.",
             "Look at `softmax(scores / temperature).max()`.",
+        ),
+        Mistake(
+            "softmax of your own overflows",
+            _overflowing,
+            "Where scores are large your search goes astray: `exp` of a large score over a low "
+            "temperature is infinite, the weight becomes NaN, and every comparison with NaN is false.",
+            "Use the `softmax` of exercise 2.1, which subtracts the largest score first.",
+            "The wrong way first: overflow",
+            symptom=_lost_in_overflow,
+        ),
+        Mistake(
+            "first weight instead of the largest",
+            _first_weight,
+            "You look at the weight of the first score. The largest score may stand anywhere.",
+            "Look at `softmax(scores / temperature).max()`.",
+            symptom=_lost_unless_first,
+        ),
+        Mistake(
+            "last weight instead of the largest",
+            _last_weight,
+            "You look at the weight of the last score. The largest score may stand anywhere.",
+            "Look at `softmax(scores / temperature).max()`.",
+            symptom=_lost_unless_last,
         ),
         Mistake(
             "ends of the search swapped",

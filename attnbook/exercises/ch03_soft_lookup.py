@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attnbook.exercises.exercise import Call, Exercise, Mistake, Probe
+from attnbook.exercises.exercise import Call, Exercise, Mistake, Probe, Result
 from attnbook.numpy_attention import soft_lookup, softmax
 
 CHAPTER = "03-soft-lookup"
@@ -70,6 +70,15 @@ def _scaled_by_width(query, keys, values, temperature=1.0):
 def _cosine(query, keys, values, temperature=1.0):
     lengths = np.linalg.norm(keys, axis=-1) * np.linalg.norm(query)
     return softmax(_scores(query, keys, temperature) / np.where(lengths > 0, lengths, 1)) @ values
+
+
+def _as_by_cosines(call: Call, result: Result) -> bool:
+    """Also where a vector of zeros gives NaN: its cosine is 0 divided by 0."""
+    query, keys = call.args[:2]
+    if not np.any(query) or not np.any(keys, axis=-1).all():
+        return bool(np.isnan(result.value).any())
+    want = _cosine(*call.args, **call.kwargs)
+    return np.shape(result.value) == want.shape and np.allclose(result.value, want, 1e-2, 1e-2)
 
 
 def _distances(query, keys, values, temperature=1.0):
@@ -340,6 +349,7 @@ SOFT_LOOKUP = Exercise(
             _cosine,
             "The scores are cosines: the lengths of query and keys have been divided out.",
             "Use the dot product itself, `keys @ query`.",
+            symptom=_as_by_cosines,
         ),
         Mistake(
             "distances instead of dot products",
@@ -432,6 +442,35 @@ def _largest_dot_product(keys, values, shuffled_keys):
     return values[(shuffled_keys @ keys.T).argmax(axis=1)]
 
 
+def _largest_cosine(keys, values, shuffled_keys):
+    one = keys / np.linalg.norm(keys, axis=1, keepdims=True)
+    other = shuffled_keys / np.linalg.norm(shuffled_keys, axis=1, keepdims=True)
+    return values[(other @ one.T).argmax(axis=1)]
+
+
+def _same_sum(keys, values, shuffled_keys):
+    return values[np.abs(shuffled_keys.sum(1)[:, None] - keys.sum(1)).argmin(axis=1)]
+
+
+def _same_length(keys, values, shuffled_keys):
+    one, other = np.linalg.norm(keys, axis=1), np.linalg.norm(shuffled_keys, axis=1)
+    return values[np.abs(other[:, None] - one).argmin(axis=1)]
+
+
+def _matched_by(measure):
+    """Each key got the value of a key with the same measure; among several of them, any."""
+
+    def symptom(call: Call, result: Result) -> bool:
+        keys, values, shuffled_keys = call.args
+        if np.shape(result.value) != values.shape:
+            return False
+        fits = np.isclose(measure(shuffled_keys)[:, None], measure(keys)).all(-1)  # (n, n)
+        taken = (result.value[:, None] == values).all(-1)  # (n, n)
+        return bool((fits & taken).any(axis=1).all())
+
+    return symptom
+
+
 def _first_number_only(keys, values, shuffled_keys):
     return values[(shuffled_keys[:, None, 0] == keys[:, 0]).argmax(axis=1)]
 
@@ -473,6 +512,9 @@ def _shuffles(rng: np.random.Generator) -> list[Call]:
     calls.append(_shuffle(rng, small, 1, np.array([2, 0, 1])))
     four = np.array([[0.5, 1.0], [0.5, -2.0], [2.0, 1.0], [-1.0, 1.0]])
     calls.append(_shuffle(rng, four, 1, np.array([1, 2, 3, 0])))
+    # Equal sums (first two), equal lengths (third and fourth), one direction (first and last).
+    five = np.array([[1.0, 4.0], [2.0, 3.0], [8.0, 1.0], [4.0, 7.0], [2.0, 8.0]])
+    calls.append(_shuffle(rng, five, 1, np.array([1, 2, 3, 4, 0])))
     for n, d, d_v in ((5, 3, 2), (7, 2, 4)):
         keys = rng.normal(size=(n, d)) * rng.uniform(0.3, 3, size=(n, 1))
         keys[1, 0] = keys[0, 0]  # the first number alone does not tell them apart
@@ -552,6 +594,28 @@ RESTORE_PAIRS = Exercise(
             "product with a vector than the vector has with itself.",
             "Compare with `==`, or look for the smallest distance. (The section “A long key shouts” "
             "comes back to this.)",
+        ),
+        Mistake(
+            "same direction taken for the same key",
+            _largest_cosine,
+            "You look for the key with the largest cosine. Two keys that point the same way, one long "
+            "and one short, are the same to a cosine.",
+            "Compare with `==`, or look for the smallest distance.",
+            symptom=_matched_by(lambda k: k / np.linalg.norm(k, axis=1, keepdims=True)),
+        ),
+        Mistake(
+            "sums compared instead of keys",
+            _same_sum,
+            "You compare the sums of the keys. Different keys may have the same sum.",
+            "Compare all numbers of a key: `(a == b).all()`.",
+            symptom=_matched_by(lambda k: k.sum(axis=1, keepdims=True)),
+        ),
+        Mistake(
+            "lengths compared instead of keys",
+            _same_length,
+            "You compare the lengths of the keys. Different keys may have the same length.",
+            "Compare all numbers of a key: `(a == b).all()`.",
+            symptom=_matched_by(lambda k: np.linalg.norm(k, axis=1, keepdims=True)),
         ),
         Mistake(
             "first numbers compared only",
@@ -978,6 +1042,39 @@ def _by_dot_product(keys, values, bandwidth):
     return float(((softmax(scores) @ values - values) ** 2).mean())
 
 
+def _twins_left_out(keys, values, bandwidth):
+    scores = -((keys[:, None] - keys) ** 2).sum(-1)  # (n, n)
+    scores = np.where(scores == 0, -np.inf, scores / (2 * bandwidth**2))
+    return float(((softmax(scores) @ values - values) ** 2).mean())
+
+
+def _large_instead_of_infinite(keys, values, bandwidth):
+    scores = -((keys[:, None] - keys) ** 2).sum(-1) / (2 * bandwidth**2)
+    np.fill_diagonal(scores, -1e9)
+    return float(((softmax(scores) @ values - values) ** 2).mean())
+
+
+def _row_of_zeros(keys, values, bandwidth):
+    errors = []
+    for i in range(len(keys)):
+        kept = np.arange(len(keys))[:, None] != i
+        predicted = kernel_regression(keys[i], keys * kept, values * kept, bandwidth)
+        errors.append((predicted - values[i]) ** 2)
+    return float(np.mean(errors))
+
+
+def _only_those_before(keys, values, bandwidth):
+    errors = [
+        (kernel_regression(keys[i], keys[:i], values[:i], bandwidth) - values[i]) ** 2
+        for i in range(1, len(keys))
+    ]
+    return float(np.mean(errors))
+
+
+def _mean_before_the_square(keys, values, bandwidth):
+    return float((_left_out(keys, values, bandwidth) - values).mean() ** 2)
+
+
 def _notebooks(rng: np.random.Generator) -> list[Call]:
     calls = []
     for (n, d, d_v), bandwidth in (
@@ -994,7 +1091,12 @@ def _notebooks(rng: np.random.Generator) -> list[Call]:
 def _tiny_and_huge(rng: np.random.Generator) -> list[Call]:
     _, keys, values = _dictionary(rng, n=4, d=2, d_v=1)
     pair = _dictionary(rng, n=2, d=3, d_v=1)[1:]
-    return [Call((keys, values, h)) for h in (0.01, 1e3)] + [Call((*pair, 0.5))]
+    return [Call((keys, values, h)) for h in (0.01, 1e3, 1e-6)] + [Call((*pair, 0.5))]
+
+
+def _twins(rng: np.random.Generator) -> list[Call]:
+    keys = np.array([[0.0, 1.0], [0.5, -1.0], [0.0, 1.0], [2.0, 0.0]])  # the first and the third
+    return [Call((keys, rng.normal(0, 2, size=(4, 1)), h)) for h in (0.9, 0.4)]
 
 
 LEAVE_ONE_OUT_ERROR = Exercise(
@@ -1031,6 +1133,12 @@ LEAVE_ONE_OUT_ERROR = Exercise(
             _tiny_and_huge,
             cause="The prediction must stay finite: use `kernel_regression` or `softmax`.",
         ),
+        Probe(
+            "equal keys",
+            "of two entries with the same key only the one asked about is left out",
+            _twins,
+            cause="Leave out row i, and no other row, even if its key is the same.",
+        ),
     ),
     mistakes=(
         Mistake(
@@ -1047,6 +1155,39 @@ LEAVE_ONE_OUT_ERROR = Exercise(
             "The weight of entry i is set to 0 (or its value is) after the softmax, and the other "
             "weights no longer sum to one.",
             "Take the row out before the softmax, or set its score to −∞.",
+        ),
+        Mistake(
+            "all entries with the same key left out",
+            _twins_left_out,
+            "You leave out every entry at distance 0. Two days may have the same wind: the other one is "
+            "still in the notebook.",
+            "Leave out by the number of the row, `np.arange(len(keys)) != i`, not by the key.",
+        ),
+        Mistake(
+            "large negative score in place of −∞",
+            _large_instead_of_infinite,
+            "The entry's own score is a large negative number. With a tiny bandwidth the others' scores "
+            "are lower still, and the entry hears itself again.",
+            "Take row i out, or set its score to `-np.inf`.",
+        ),
+        Mistake(
+            "row of zeros left in",
+            _row_of_zeros,
+            "Row i is set to zero but stays in the notebook: a key of zeros with a value of zeros, "
+            "which gets a weight as any other.",
+            "Take the row out: `keys[others]`, or `np.delete(keys, i, axis=0)`.",
+        ),
+        Mistake(
+            "only the entries before it",
+            _only_those_before,
+            "Entry i is predicted from the entries before it; those after it belong to the others too.",
+            "Use all rows but row i.",
+        ),
+        Mistake(
+            "mean before the square",
+            _mean_before_the_square,
+            "You take the mean of the differences and square it: errors above and below cancel.",
+            "Square each difference first, then take the mean.",
         ),
         Mistake(
             "sum instead of mean",

@@ -90,6 +90,15 @@ def _cosines(x):
     return softmax(cosine_scores(x, x)) @ x
 
 
+def _as_by_cosines(call: Call, result: Result) -> bool:
+    """Also where a token of zeros gives NaN: its cosine is 0 divided by 0."""
+    x = call.args[0]
+    want = _cosines(x)
+    if not np.any(x, axis=-1).all() and np.isnan(result.value).any():
+        return True
+    return np.shape(result.value) == want.shape and np.allclose(result.value, want, 1e-2, 1e-2)
+
+
 def _mean_of_outputs(x):
     return self_attention(x).mean(axis=0)
 
@@ -261,6 +270,7 @@ SHARED = (
         "The scores are cosines: the lengths of the vectors were divided out.",
         "Use plain dot products.",
         "One word looks around",
+        symptom=_as_by_cosines,
     ),
     Mistake(
         "mean over the tokens",
