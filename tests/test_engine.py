@@ -134,6 +134,61 @@ def test_one_clear_sentence(candidate, mistake, sentence):
     assert "Traceback" not in outcome.message
 
 
+def counts_over_a_number(a, b):
+    return sum(a[i] * b[i] for i in len(a))
+
+
+def counts_over_the_numbers(a, b):
+    return sum(a[i] * b[i] for i in a)
+
+
+def goes_one_too_far(a, b):
+    return sum(a[i] * b[i] for i in range(len(a) + 1))
+
+
+def takes_an_entry_of_a_number(a, b):
+    return (a @ b)[0]
+
+
+def names_two_axes(a, b):
+    return (a[:, 0] * b[:, 0]).sum()
+
+
+def calls_an_array(a, b):
+    return a.T() @ b
+
+
+def makes_a_table_of_two_arguments(a, b):
+    return np.zeros(len(a), len(b))
+
+
+def never_begins(a, b):
+    for i in range(len(a)):
+        total = total + a[i] * b[i]  # noqa: F821
+    return total
+
+
+@pytest.mark.parametrize(
+    ("candidate", "cause", "step"),
+    [
+        (counts_over_a_number, "a single number has none", "`range(…)` around it"),
+        (counts_over_the_numbers, "no whole number", "`for i in range(len(x))`"),
+        (goes_one_too_far, "past the end of an axis", "the end of each `range(…)`"),
+        (takes_an_entry_of_a_number, "behind a single number", "is it () already"),
+        (names_two_axes, "more axes than the array has", "one axis for each"),
+        (calls_an_array, "no function", "`.T` and `.shape`"),
+        (makes_a_table_of_two_arguments, "taken for its dtype", "`np.zeros((rows, columns))`"),
+        (never_begins, "before it is given a value", "outside the loop"),
+    ],
+)
+def test_an_error_of_a_beginner_gets_its_own_cause_and_step(candidate, cause, step):
+    outcome = grade("dot", candidate)
+    assert outcome.status == "error"
+    assert cause in outcome.cause, outcome.message
+    assert step in outcome.hint, outcome.message
+    assert not outcome.difference.endswith(".."), "a sentence ends with one full stop"
+
+
 def test_a_result_that_changes_from_call_to_call_is_rejected():
     assert grade("softmax", remembers).status == "failed"
 

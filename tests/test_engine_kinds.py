@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnbook.exercises import engine
+from attnbook.exercises import engine, grade
 from attnbook.exercises.exercise import Call, Exercise, Finding, Mistake, Probe
 
 COMMON = {
@@ -89,6 +89,15 @@ def test_a_wrong_answer_has_its_own_reason(exercise, given, mistake):
     assert outcome.status in ("failed", "error")
     assert outcome.mistake == mistake
     assert str(exercise.reference) not in outcome.message, "the message gives the answer away"
+
+
+def test_an_answer_as_text_is_shown_as_text_and_blanks_do_not_count():
+    assert "You answered '(3,0)'" in grade("read_weights", "(3,0)").message
+    for text in ("3,0", "(3, 0)", " 3 , 0 "):
+        assert grade("read_weights", text).mistake == "cell as text"
+    nothing = grade("read_weights", None)
+    assert "`read_weights` is None" in nothing.message
+    assert "return" not in nothing.message, "an answer is no function"
 
 
 def test_an_answer_not_given_is_not_attempted():

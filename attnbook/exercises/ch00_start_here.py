@@ -146,6 +146,37 @@ def _three_only(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
+def _rounded(a, b):
+    return np.round((a * b).sum())
+
+
+def _two_decimals(a, b):
+    return np.round((a * b).sum(), 2)
+
+
+def _subtracted(a, b):
+    return -(a * b).sum()
+
+
+def _one_number_with_all(a, b):
+    return a.sum() * b
+
+
+def _whole_vectors_in_the_loop(a, b):
+    total = a.dtype.type(0)
+    for _ in range(len(a)):
+        total = total + a * b
+    return total
+
+
+def _example_only(a, b):
+    return 32
+
+
+def _array_for_empty(a, b):
+    return (a * b).sum() if len(a) else np.array([0.0])
+
+
 def _draw(rng: np.random.Generator, d: int) -> Call:
     return Call((rng.normal(size=d), rng.normal(size=d)))
 
@@ -340,9 +371,9 @@ DOT = Exercise(
         Mistake(
             "sums multiplied",
             _sums_multiplied,
-            "You add up each vector first and multiply the two sums. Then every number meets every "
-            "other, not only its partner.",
-            "Multiply pair by pair first, and add up last.",
+            "Every number of `a` is multiplied with every number of `b`, not only with its partner. "
+            "Two loops, one inside the other, do that, and so does multiplying the two sums.",
+            "Multiply pair by pair, `a[i] * b[i]` with the same `i`, and add up last.",
         ),
         Mistake(
             "added in place of multiplied",
@@ -427,12 +458,60 @@ DOT = Exercise(
             "cut to a whole number",
             _whole_number,
             "What stands after the decimal point is lost, as `int(…)` does it.",
+            "Leave out `int`.",
+        ),
+        Mistake(
+            "rounded to a whole number",
+            _rounded,
+            "The result is rounded to a whole number. A dot product may have decimals.",
             "Leave out the rounding.",
+        ),
+        Mistake(
+            "rounded to two decimals",
+            _two_decimals,
+            "The result is rounded to two decimals. The check shows few digits, but compares all.",
+            "Leave out the rounding.",
+        ),
+        Mistake(
+            "subtracted in place of added",
+            _subtracted,
+            "The size is right and the sign is wrong: the products are subtracted from the total.",
+            "Inside the loop write `+`.",
+        ),
+        Mistake(
+            "one number with the whole of b",
+            _one_number_with_all,
+            "A single number is multiplied with the whole vector `b`, so a vector comes back: an "
+            "`[i]` is missing.",
+            "Each product is `a[i] * b[i]`.",
+            _ARRAYS,
+        ),
+        Mistake(
+            "whole vectors in the loop",
+            _whole_vectors_in_the_loop,
+            "Each round of the loop adds all the products, `a * b`, in place of one: the `[i]` is "
+            "missing.",
+            "Inside the loop write `a[i] * b[i]`.",
+            _ARRAYS,
+        ),
+        Mistake(
+            "the example's result for everything",
+            _example_only,
+            "32 comes back whatever goes in. That is right for the example of the text alone.",
+            "Work the number out from `a` and `b`.",
+        ),
+        Mistake(
+            "an array for two empty vectors",
+            _array_for_empty,
+            "For two empty vectors the 0 stands inside an array. Elsewhere the result is a number.",
+            "A loop that begins with a total of 0 needs no case of its own.",
+            _ARRAYS,
         ),
         Mistake(
             "always three pairs",
             _three_only,
-            "You write out three pairs. Other vectors have more, or fewer.",
+            "The number of pairs is fixed at three, by `range(3)` or written out. Other vectors have "
+            "more, or fewer.",
             "Let a loop run over `range(len(a))`.",
         ),
     ),
@@ -448,13 +527,25 @@ _OTHER_CELLS = (
 )
 
 
+_TWO_NUMBERS = "Answer with two whole numbers, as in `(2, 4)`: row, column."
+
+
+def _another_word(word: str) -> Mistake:
+    return Mistake(
+        f"the word {word}",
+        word,
+        f"“{word}” is not the word asked for, and asked is a cell.",
+        "Run down the column of dragon, leaving out dragon's own row. " + _TWO_NUMBERS,
+    )
+
+
 def _another_column(row: int, column: int) -> Mistake:
     """A cell that says nothing about what others take from dragon, read out aloud."""
     return Mistake(
         f"cell ({row}, {column})",
         (row, column),
-        f"Row {row} is {WORDS[row]}, column {column} is {WORDS[column]}: the cell says how much "
-        f"{WORDS[row]} takes from {WORDS[column]}.",
+        f"Row {row} is “{WORDS[row]}”, column {column} is “{WORDS[column]}”: the cell says how much "
+        f"“{WORDS[row]}” takes from “{WORDS[column]}”.",
         "What is taken from dragon stands in the column of dragon, number 0.",
     )
 
@@ -575,6 +666,59 @@ READ_WEIGHTS = Exercise(
             "The answer stands in quotation marks, so it is text.",
             "Leave out the quotation marks.",
         ),
+        Mistake(
+            "column left out", (3,), "The row is right. A cell needs a column too.", _TWO_NUMBERS
+        ),
+        Mistake(
+            "the weight as a third number",
+            (3, 0, 0.5),
+            "Row and column are right. The weight itself is not asked for.",
+            _TWO_NUMBERS,
+        ),
+        Mistake(
+            "a word and a number",
+            ("it", 0),
+            "Row and column are right, but the row is given by its word.",
+            "Count the rows from 0, and write the number.",
+        ),
+        Mistake(
+            "a number and a word",
+            (3, "dragon"),
+            "Row and column are right, but the column is given by its word.",
+            "Count the columns from 0, and write the number.",
+        ),
+        Mistake(
+            "two words, swapped",
+            ("dragon", "it"),
+            "The row, the word that looks, comes first; and asked are numbers.",
+            "Count the rows and the columns from 0.",
+        ),
+        Mistake(
+            "counted from the end",
+            (-2, 0),
+            "Python would find the cell, since −2 counts from the end. Asked is the place from the "
+            "front.",
+            "Count the rows from the top, beginning with 0.",
+        ),
+        Mistake(
+            "cell inside another list",
+            ((3, 0),),
+            "Row and column are right; there is one pair of brackets too many around them.",
+            _TWO_NUMBERS,
+        ),
+        Mistake(
+            "the weight in percent",
+            50,
+            "This is the weight that stands in the cell, in percent. Asked is where it stands.",
+            _TWO_NUMBERS,
+        ),
+        Mistake(
+            "two words as text",
+            "it, dragon",
+            "The words are right, and in the right order. Asked are their numbers.",
+            "Count the rows and the columns from 0.",
+        ),
+        *(_another_word(word) for word in WORDS if word != "it"),
         *(_another_column(row, column) for row, column in _OTHER_CELLS),
     ),
 )
@@ -674,6 +818,53 @@ RESULT_SHAPE = Exercise(
             (3, 5),
             "This is the shape of `vectors.T`. Nothing is turned here, and one axis is added up.",
             "Strike out the second number of (5, 3).",
+        ),
+        Mistake(
+            "the result itself",
+            (5, 1, 4, 1, 5),
+            "These are the five numbers of the result. Asked is its shape: how many there are along "
+            "each axis.",
+            "Count them, and write the shape with a comma, as in `(7,)`. In a cell, `.shape` behind "
+            "the result shows it.",
+        ),
+        Mistake(
+            "how many axes",
+            1,
+            "One is how many axes the result has. A shape says how many numbers there are along each.",
+            "Strike out the second number of (5, 3), and write what is left with a comma.",
+        ),
+        Mistake(
+            "how many axes, as a shape",
+            (1,),
+            "One is how many axes the result has; `(1,)` is one axis with a single number.",
+            "Strike out the second number of (5, 3), and write what is left with a comma.",
+        ),
+        Mistake(
+            "all numbers in a row",
+            (15,),
+            "Fifteen numbers would be the table laid out in one row. `.sum(axis=1)` adds some of them "
+            "up.",
+            "Strike out the number that belongs to axis 1.",
+        ),
+        Mistake(
+            "the other axis kept as one",
+            (1, 3),
+            "That would be `sum(axis=0, keepdims=True)`: axis 1 is the one that is added up, and an "
+            "axis that is added up disappears.",
+            "Strike out the second number of (5, 3).",
+        ),
+        Mistake(
+            "the other axis in a column",
+            (3, 1),
+            "Axis 1 has the size 3, and that is the one that is added up: it does not stay.",
+            "Strike out the second number of (5, 3).",
+        ),
+        Mistake(
+            "a zero for the axis that is gone",
+            (5, 0),
+            "The five is right. `(5, 0)` is a table whose rows are empty; here the second axis is "
+            "gone altogether.",
+            "A shape with one axis is written with one number and a comma.",
         ),
         Mistake(
             "shape as text",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from attnbook.exercises.exercise import Call, Exercise, Finding, Mistake, Probe
@@ -122,6 +124,41 @@ def _sum_of_sums(queries, keys):
     return (queries[:, None] + keys[None]).sum(-1)
 
 
+def _pairs_by_zip(queries, keys):
+    return np.array([query @ key for query, key in zip(queries, keys, strict=False)])
+
+
+def _one_long_row(queries, keys):
+    return (queries @ keys.T).reshape(-1)
+
+
+def _first_row_filled(queries, keys):
+    scores = queries @ keys.T
+    scores[1:] = 0
+    return scores
+
+
+def _total_goes_on(queries, keys):
+    scores = queries @ keys.T
+    return np.cumsum(scores).reshape(scores.shape).astype(scores.dtype)
+
+
+def _last_dimension_missing(queries, keys):
+    return queries[:, :-1] @ keys[:, :-1].T
+
+
+def _two_decimals(queries, keys):
+    return (queries @ keys.T).round(2)
+
+
+def _keys_turned_first(queries, keys):
+    return keys.T @ queries
+
+
+def _star_with_turned_keys(queries, keys):
+    return queries * keys.T
+
+
 def _draw(rng, n_q, n_k, d):
     return Call((rng.normal(size=(n_q, d)), rng.normal(size=(n_k, d))))
 
@@ -188,7 +225,8 @@ DOT_SCORES = Exercise(
             "edges",
             "one query alone, one key alone, one dimension alone",
             _edge_tables,
-            cause="The result has two axes, (n_q, n_k), even when one of them has length 1.",
+            cause="Look at the shape first: it has two axes, (n_q, n_k), even when one of them has length "
+            "1. If it is right, some size is fixed in your code.",
         ),
         Probe(
             "dtype",
@@ -249,6 +287,68 @@ DOT_SCORES = Exercise(
             "Query 0 meets key 0 only, query 1 meets key 1 only, and so on. Every query should meet "
             "every key.",
             "The matrix product `@` makes all pairs.",
+            "All pairs at once",
+        ),
+        Mistake(
+            "pairs made by zip",
+            _pairs_by_zip,
+            "`zip` walks through both tables in step: query 0 meets key 0 only, query 1 meets key 1 "
+            "only, and it stops with the shorter table.",
+            "Put one loop inside the other, or use the matrix product `@`, which makes all pairs.",
+            "All pairs at once",
+        ),
+        Mistake(
+            "all scores in one long row",
+            _one_long_row,
+            "The numbers are right but lie in one long row: nothing tells where a query ends.",
+            "The result is a table, (n_q, n_k): one row for each query.",
+            "All pairs at once",
+        ),
+        Mistake(
+            "only the first row filled",
+            _first_row_filled,
+            "The first row is right and the others are 0. Most often a `return` stands inside the "
+            "loop over the queries.",
+            "Move `return` back, so that it lines up with the outer `for`.",
+            "All pairs at once",
+        ),
+        Mistake(
+            "the total goes on",
+            _total_goes_on,
+            "Each score still holds the scores before it: the total is not set back to 0 for a new "
+            "pair.",
+            "Begin each pair with a total of 0, inside the loop over the keys.",
+            "Agreement, one pair at a time",
+        ),
+        Mistake(
+            "the last dimension missing",
+            _last_dimension_missing,
+            "The last dimension is left out. `range(d - 1)` stops one too early: the end of a range "
+            "is not part of it.",
+            "Let the loop run over `range(d)`.",
+            "Agreement, one pair at a time",
+        ),
+        Mistake(
+            "rounded",
+            _two_decimals,
+            "The scores are rounded to two decimals. The check shows few digits, but compares all.",
+            "Leave out the rounding.",
+            "Agreement, one pair at a time",
+        ),
+        Mistake(
+            "keys turned, but on the left",
+            _keys_turned_first,
+            "`keys.T` stands on the left of `@`. The rows of the result come from the left, and they "
+            "should be queries.",
+            "`queries` first, `keys.T` second.",
+            "All pairs at once",
+        ),
+        Mistake(
+            "star in place of the matrix product",
+            _star_with_turned_keys,
+            "`*` multiplies number by number and needs two equal shapes. The matrix product is "
+            "written `@`.",
+            "The turned keys are right; write `@` before them.",
             "All pairs at once",
         ),
         Mistake(
@@ -413,6 +513,23 @@ def _or_one(lengths):
     return np.where(lengths == 0, 1, lengths)
 
 
+def _as_they_are(lengths):
+    return lengths
+
+
+def _with_and_without_guard(name, wrong, says, hint) -> tuple[Mistake, Mistake]:
+    """The mistake, and the same by somebody who has not come to the zero vectors yet."""
+    return (
+        Mistake(name, wrong, says, hint),
+        Mistake(
+            f"{name}, zero vectors not handled",
+            functools.partial(wrong, safe=_as_they_are),
+            says,
+            hint,
+        ),
+    )
+
+
 def _lengths_ignored(queries, keys):
     return queries @ keys.T
 
@@ -425,52 +542,52 @@ def _one_for_zero(queries, keys):
     return np.nan_to_num(_nan_for_zero(queries, keys), nan=1.0)
 
 
-def _only_query_lengths(queries, keys):
-    return queries / _or_one(_lengths(queries)) @ keys.T
+def _only_query_lengths(queries, keys, safe=_or_one):
+    return queries / safe(_lengths(queries)) @ keys.T
 
 
-def _only_key_lengths(queries, keys):
-    return queries @ (keys / _or_one(_lengths(keys))).T
+def _only_key_lengths(queries, keys, safe=_or_one):
+    return queries @ (keys / safe(_lengths(keys))).T
 
 
-def _squared_lengths(queries, keys):
-    return queries @ keys.T / _or_one(_lengths(queries) ** 2 * _lengths(keys).T ** 2)
+def _squared_lengths(queries, keys, safe=_or_one):
+    return queries @ keys.T / safe(_lengths(queries) ** 2 * _lengths(keys).T ** 2)
 
 
-def _columns_normalised(queries, keys):
+def _columns_normalised(queries, keys, safe=_or_one):
     def unit(x):
-        return x / _or_one(np.linalg.norm(x, axis=0, keepdims=True))
+        return x / safe(np.linalg.norm(x, axis=0, keepdims=True))
 
     return unit(queries) @ unit(keys).T
 
 
-def _table_lengths(queries, keys):
-    return queries @ keys.T / _or_one(np.linalg.norm(queries) * np.linalg.norm(keys))
+def _table_lengths(queries, keys, safe=_or_one):
+    return queries @ keys.T / safe(np.linalg.norm(queries) * np.linalg.norm(keys))
 
 
-def _sums_as_lengths(queries, keys):
+def _sums_as_lengths(queries, keys, safe=_or_one):
     def size(x):
-        return _or_one(np.abs(x).sum(-1, keepdims=True))
+        return safe(np.abs(x).sum(-1, keepdims=True))
 
     return queries / size(queries) @ (keys / size(keys)).T
 
 
-def _plain_sums_as_lengths(queries, keys):
+def _plain_sums_as_lengths(queries, keys, safe=_or_one):
     def size(x):
-        return _or_one(x.sum(-1, keepdims=True))
+        return safe(x.sum(-1, keepdims=True))
 
     return queries / size(queries) @ (keys / size(keys)).T
 
 
-def _largest_as_length(queries, keys):
+def _largest_as_length(queries, keys, safe=_or_one):
     def size(x):
-        return _or_one(np.abs(x).max(-1, keepdims=True))
+        return safe(np.abs(x).max(-1, keepdims=True))
 
     return queries / size(queries) @ (keys / size(keys)).T
 
 
-def _lengths_added(queries, keys):
-    return queries @ keys.T / _or_one(_lengths(queries) + _lengths(keys).T)
+def _lengths_added(queries, keys, safe=_or_one):
+    return queries @ keys.T / safe(_lengths(queries) + _lengths(keys).T)
 
 
 def _lengths_in_step(queries, keys):
@@ -514,6 +631,47 @@ def _correlations(queries, keys):
         return x - x.mean(-1, keepdims=True)
 
     return cosine_scores(centred(queries), centred(keys))
+
+
+def _times_key_lengths(queries, keys):
+    return queries @ keys.T / _or_one(_lengths(queries)) * _lengths(keys).T
+
+
+def _times_lengths(queries, keys):
+    return (queries * _lengths(queries)) @ (keys * _lengths(keys)).T
+
+
+def _cosine_of_the_dot(queries, keys):
+    return np.cos(queries @ keys.T)
+
+
+def _degrees(queries, keys):
+    return np.degrees(_angles(queries, keys))
+
+
+def _numbers_of_rows(queries, keys):
+    return queries @ keys.T / (len(queries) * len(keys))
+
+
+def _cosine_rounded(queries, keys):
+    return cosine_scores(queries, keys).round(3)
+
+
+def _cosine_two_decimals(queries, keys):
+    return cosine_scores(queries, keys).round(2)
+
+
+def _two_dimensions(queries, keys):
+    def length(x):
+        return np.sqrt((x[:, :1] ** 2) + (x[:, 1:2] ** 2))
+
+    return queries / length(queries) @ (keys / length(keys)).T
+
+
+def _all_zero_if_any(queries, keys):
+    if (queries == 0).all(axis=1).any() or (keys == 0).all(axis=1).any():
+        return np.zeros((len(queries), len(keys)))
+    return cosine_scores(queries, keys)
 
 
 def _constant_below(queries, keys):
@@ -633,7 +791,8 @@ COSINE_SCORES = Exercise(
             "edges",
             "one query alone, one key alone, one dimension alone",
             _edge_tables,
-            cause="The result has two axes, (n_q, n_k), even when one of them has length 1.",
+            cause="Look at the shape first: it has two axes, (n_q, n_k), even when one of them has length "
+            "1. If it is right, some size is fixed in your code.",
         ),
         Probe(
             "whole numbers",
@@ -662,58 +821,58 @@ COSINE_SCORES = Exercise(
             "A zero vector has no direction, so it cannot agree fully with anything: its score is 0.",
             "Replace NaN by 0, or a length of 0 by 1 before dividing.",
         ),
-        Mistake(
+        *_with_and_without_guard(
             "only the queries brought to length one",
             _only_query_lengths,
             "The lengths of the keys still count: only the queries were divided by theirs.",
             "Divide the keys by their lengths too.",
         ),
-        Mistake(
+        *_with_and_without_guard(
             "only the keys brought to length one",
             _only_key_lengths,
             "The lengths of the queries still count: only the keys were divided by theirs.",
             "Divide the queries by their lengths too.",
         ),
-        Mistake(
+        *_with_and_without_guard(
             "squared lengths",
             _squared_lengths,
             "You divide by the squares of the lengths: the square root is missing.",
             "A length is the square root of the sum of squares: `np.sqrt`, or `np.linalg.norm`.",
         ),
-        Mistake(
+        *_with_and_without_guard(
             "columns instead of rows",
             _columns_normalised,
             "The columns were brought to length one: each dimension, not each word.",
             "Give `axis=-1` to the length, with `keepdims=True`.",
         ),
-        Mistake(
+        *_with_and_without_guard(
             "one length for the whole table",
             _table_lengths,
             "`np.linalg.norm` without `axis` gives one length for the whole table.",
             "Give it `axis=-1, keepdims=True`: one length for each row.",
         ),
-        Mistake(
+        *_with_and_without_guard(
             "sum of absolute values as length",
             _sums_as_lengths,
             "You divide by the sum of the absolute values. The length of an arrow comes from squares: "
             "(3, 4) has length 5, not 7.",
             "Use `np.linalg.norm`, or the square root of the sum of squares.",
         ),
-        Mistake(
+        *_with_and_without_guard(
             "plain sum as length",
             _plain_sums_as_lengths,
             "You divide each row by its sum. The length of an arrow comes from squares: (3, 4) has "
             "length 5, not 7.",
             "Use `np.linalg.norm`, or the square root of the sum of squares.",
         ),
-        Mistake(
+        *_with_and_without_guard(
             "largest number as length",
             _largest_as_length,
             "You divide each row by its largest number. The length of an arrow comes from all of them: "
             "(3, 4) has length 5, not 4.",
             "Use `np.linalg.norm`, or the square root of the sum of squares.",
         ),
-        Mistake(
+        *_with_and_without_guard(
             "lengths added",
             _lengths_added,
             "The lengths of query and key are added; they have to be multiplied.",
@@ -746,6 +905,68 @@ COSINE_SCORES = Exercise(
             _angles,
             "These are the angles themselves. The cosine is asked for: 1 for the same direction.",
             "Leave out `arccos`.",
+        ),
+        Mistake(
+            "angle in degrees instead of cosine",
+            _degrees,
+            "These are the angles in degrees. The cosine is asked for: 1 for the same direction.",
+            "Leave out `arccos` and `degrees`.",
+        ),
+        Mistake(
+            "cosine of the dot product",
+            _cosine_of_the_dot,
+            "`np.cos` takes an angle, and a dot product is none. No `np.cos` is needed: the law "
+            "gives the cosine by dividing.",
+            "Divide the dot product by both lengths.",
+            "Length times length times cosine",
+        ),
+        Mistake(
+            "multiplied by the lengths of the keys",
+            _times_key_lengths,
+            "`x / a * b` divides by `a` and then multiplies by `b`. Both lengths have to be below the "
+            "line.",
+            "Write `x / (a * b)`, or `x / a / b`.",
+        ),
+        Mistake(
+            "multiplied by both lengths",
+            _times_lengths,
+            "The rows are multiplied by their lengths; they have to be divided.",
+            "A row divided by its length has length one.",
+        ),
+        Mistake(
+            "how many rows as length",
+            _numbers_of_rows,
+            "`len` counts the rows of a table. The length of an arrow is something else: the square "
+            "root of the sum of its squares.",
+            "Use `np.linalg.norm` with `axis=-1, keepdims=True`.",
+            "Length times length times cosine",
+        ),
+        Mistake(
+            "rounded to three decimals",
+            _cosine_rounded,
+            "The cosines are rounded. The check shows few digits, but compares all.",
+            "Leave out the rounding.",
+        ),
+        Mistake(
+            "rounded to two decimals",
+            _cosine_two_decimals,
+            "The cosines are rounded. The check shows few digits, but compares all.",
+            "Leave out the rounding.",
+        ),
+        Mistake(
+            "length of the first two dimensions",
+            _two_dimensions,
+            "The lengths come from the first two dimensions, as the ruler of the text has it. Vectors "
+            "may have more of them, or one.",
+            "`np.linalg.norm` with `axis=-1` takes all dimensions.",
+            "Length times length times cosine",
+        ),
+        Mistake(
+            "one zero vector makes all zero",
+            _all_zero_if_any,
+            "As soon as one vector is zero, every score is set to 0. Only the scores of that vector "
+            "should be.",
+            "Treat each length by itself: replace those that are 0 by 1.",
         ),
         Mistake(
             "distance instead of similarity",
@@ -816,7 +1037,12 @@ def disagreeing_vectors():
 
 
 def _judge_disagreement(value, rng) -> Finding | None:
-    parts = [np.asarray(part, dtype=np.float64) for part in value]
+    if not isinstance(value, (tuple, list, np.ndarray)):
+        raise TypeError("not a tuple")
+    try:
+        parts = [np.asarray(part, dtype=np.float64) for part in value]
+    except (TypeError, ValueError):
+        return Finding("not numbers", "that each vector holds numbers, and nothing else")
     if len(parts) != 3:
         return Finding("not three vectors", f"how many things come back: {len(parts)}, not 3")
     if any(part.ndim != 1 for part in parts) or len({part.shape for part in parts}) > 1:
@@ -904,6 +1130,12 @@ DISAGREEING_VECTORS = Exercise(
             (np.array([1.0, 0.0]), np.array([2.0, 2.0])),
             "Three vectors are asked for: the query, then two keys.",
             "End with `return query, key_a, key_b`.",
+        ),
+        Mistake(
+            "not numbers",
+            ("boat", "river", "boat"),
+            "Something among the vectors is no list of numbers: a word, say, or a list within a list.",
+            "Write each vector out, as in `[1, 0]` or `np.array([1.0, 0.0])`.",
         ),
         Mistake(
             "not finite",
@@ -1011,6 +1243,43 @@ def _ones_up_to_the_index(indices, n_rows):
     return (np.arange(n_rows) <= np.asarray(indices)[:, None]).astype(float)
 
 
+def _index_fills_the_row(indices, n_rows):
+    return np.repeat(indices[:, None], n_rows, axis=1).astype(float)
+
+
+def _last_index_only(indices, n_rows):
+    return np.eye(n_rows)[indices[-1]]
+
+
+def _first_row_only(indices, n_rows):
+    rows = one_hot(indices, n_rows)
+    rows[1:] = 0
+    return rows
+
+
+def _nothing_written(indices, n_rows):
+    return np.zeros((len(indices), n_rows))
+
+
+def _ones_everywhere(indices, n_rows):
+    return np.ones((len(indices), n_rows))
+
+
+def _one_place_right(indices, n_rows):
+    return np.eye(n_rows)[(indices + 1) % n_rows]
+
+
+def _one_column_more(indices, n_rows):
+    return np.eye(n_rows + 1)[indices + 1]
+
+
+def _square_table(indices, n_rows):
+    rows = np.zeros((n_rows, n_rows))
+    for i in range(len(indices)):
+        rows[i, indices[i]] = 1
+    return rows
+
+
 def _places(rng: np.random.Generator) -> list[Call]:
     return [
         Call((np.array([2, 0]), 3)),
@@ -1107,8 +1376,9 @@ ONE_HOT = Exercise(
         Mistake(
             "every row has all the ones",
             _every_row_all_of_them,
-            "`rows[:, indices] = 1` writes a 1 for every index into every row.",
-            "Name the row as well: `rows[i, indices[i]] = 1`.",
+            "Every row has the ones of all indices: `rows[:, indices] = 1` writes them everywhere, and "
+            "a single list of zeros used for every row collects them.",
+            "Name the row as well: `rows[i, indices[i]] = 1`, in one table of zeros.",
         ),
         Mistake(
             "whole rows filled",
@@ -1169,7 +1439,8 @@ ONE_HOT = Exercise(
         Mistake(
             "repeats dropped",
             _repeats_dropped,
-            "An index that comes twice has one row only, or the rows were sorted: `unique` does both.",
+            "An index that comes twice has one row only, or the rows were sorted: `unique` and `set` do "
+            "both.",
             "Give each index a row of its own.",
         ),
         Mistake(
@@ -1177,6 +1448,58 @@ ONE_HOT = Exercise(
             _first_index_only,
             "Only the first index has a row.",
             "Give each index a row of its own.",
+        ),
+        Mistake(
+            "the index all along the row",
+            _index_fills_the_row,
+            "Row i is filled with its index from end to end: with a single index in the brackets, "
+            "`rows[i]` is the whole row.",
+            "Name row and column, and write a 1: `rows[i, indices[i]] = 1`.",
+        ),
+        Mistake(
+            "last index only",
+            _last_index_only,
+            "Only the last index has a row: each round of the loop makes a new one, and the rows "
+            "before are lost.",
+            "Keep all rows, in one table of zeros made before the loop.",
+        ),
+        Mistake(
+            "only the first row filled",
+            _first_row_only,
+            "The first row is right and the others are empty. Most often a `return` stands inside the "
+            "loop.",
+            "Move `return` back, so that it lines up with `for`.",
+        ),
+        Mistake(
+            "nothing written",
+            _nothing_written,
+            "The shape is right and every number is 0: no 1 has been written.",
+            "Row i gets its 1 in column `indices[i]`.",
+        ),
+        Mistake(
+            "ones everywhere",
+            _ones_everywhere,
+            "The shape is right and every number is 1. Each row has one 1 only.",
+            "Start from `np.zeros`, and write the 1 in column `indices[i]`.",
+        ),
+        Mistake(
+            "one place too far right",
+            _one_place_right,
+            "The 1 stands one place too far right: Python counts from 0.",
+            "Use the index as it is, without plus one.",
+        ),
+        Mistake(
+            "one column more",
+            _one_column_more,
+            "The rows are one column too wide, and the 1 stands one place too far right: you count "
+            "from 1.",
+            "Use `n_rows` as the width, and the index as it is.",
+        ),
+        Mistake(
+            "as many rows as the table has",
+            _square_table,
+            "The result has `n_rows` rows. That is its width; it has one row for each index.",
+            "Start from `np.zeros((len(indices), n_rows))`.",
         ),
         Mistake(
             "ones up to the index",

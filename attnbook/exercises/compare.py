@@ -30,7 +30,7 @@ def difference(got: Result, expected: Result, returns: tuple[str, ...] = (), tol
         return Difference("time", "It did not finish in time: is there a loop that never ends?")
     if got.error and not expected.error:
         where = f", at the line `{got.line}`" if got.line else ""
-        return Difference("error", f"It raised {got.error}{where}.")
+        return Difference("error", f"It raised {got.error.rstrip('.')}{where}.")
     if expected.error:
         if not got.error:
             return Difference("type", "It returned a value where an error was expected.")

@@ -217,8 +217,8 @@ def _diagnose(exercise, trials, results, expected, differences, wrong, probe, fo
     if mistake:
         return mistake.name, mistake.says, mistake.hint, mistake.read
     if found.aspect == "error":
-        name, cause = _about_error(results[wrong[0]].error or "", exercise)
-        return name, probe.cause if not cause and probe.cause else cause, "", probe.read
+        name, cause, hint = _about_error(results[wrong[0]].error or "", exercise)
+        return name, probe.cause if not cause and probe.cause else cause, hint, probe.read
     fact = _recovered(exercise, trials, results, expected, differences, probe, found.aspect)
     if fact:
         return (*fact, probe.read)
@@ -298,14 +298,75 @@ _ERRORS = {
 }
 
 
-def _about_error(error: str, exercise: Exercise) -> tuple[str, str]:
+# (type, words of its sentence, what that means to a beginner, what to do)
+_SENTENCES = (
+    (
+        "IndexError",
+        "only integers",
+        "What stands in the square brackets is no whole number.",
+        "`for i in x` hands out the numbers in `x`; `for i in range(len(x))` hands out their "
+        "places, 0, 1, 2 and so on.",
+    ),
+    (
+        "IndexError",
+        "out of bounds",
+        "An index runs past the end of an axis: the places of n entries are 0 to n − 1.",
+        "Compare the end of each `range(…)`, and each size that is a fixed number, with the shapes "
+        "of the failing input.",
+    ),
+    (
+        "IndexError",
+        "invalid index to scalar",
+        "Square brackets stand behind a single number, which has no entries.",
+        "Look at the shape of what stands before the brackets: is it () already?",
+    ),
+    (
+        "IndexError",
+        "too many indices",
+        "The square brackets name more axes than the array has.",
+        "Count the sizes in its shape: there is one axis for each.",
+    ),
+    (
+        "TypeError",
+        "is not iterable",
+        "A loop runs over the entries of something, and a single number has none.",
+        "To count up to a number write `range(…)` around it, as in `for i in range(len(x))`.",
+    ),
+    (
+        "TypeError",
+        "is not callable",
+        "Round brackets stand behind something that is no function.",
+        "`.T` and `.shape` take no brackets, and an entry is read with square ones.",
+    ),
+    (
+        "TypeError",
+        "as a data type",
+        "The shape of a new array is one argument; a second one is taken for its dtype.",
+        "Put the sizes into brackets of their own: `np.zeros((rows, columns))`.",
+    ),
+    (
+        "UnboundLocalError",
+        "",
+        "A variable is read before it is given a value inside the function.",
+        "Give it a first value above the line that reads it, and outside the loop.",
+    ),
+)
+
+
+def _about_error(error: str, exercise: Exercise) -> tuple[str, str, str]:
+    """(name, cause, next step) of an error; an empty step leaves it to the exercise."""
     name, _, sentence = error.partition(":")
     if name == "TypeError" and ("argument" in sentence or "keyword" in sentence):
         return (
             "wrong parameters",
             f"The exercise calls it as `{exercise.signature}`: keep the names and their order.",
+            "",
         )
-    return _ERRORS.get(name, ("raises an error", ""))
+    known, cause = _ERRORS.get(name, ("raises an error", ""))
+    for kind, words, says, hint in _SENTENCES:
+        if name == kind and words in sentence:
+            return known, says, hint
+    return known, cause, ""
 
 
 def _recognise(exercise: Exercise, trials, results, expected, differences) -> Mistake | None:
@@ -381,6 +442,8 @@ def _judge_value(exercise: Exercise, result: Result, seed: int) -> Outcome:
     """Objects are judged by their exercise's own judge, answers by their value."""
     if result.error or result.timed_out or result.kind == "None":
         found = difference(result, Result(value=0, kind="number"))
+        if found.aspect == "nothing" and exercise.kind == "answer":
+            found = Difference("nothing", f"`{exercise.id}` is None: it holds no answer.")
         return Outcome(
             exercise,
             "error",
@@ -430,7 +493,7 @@ def _judge_answer(exercise: Exercise, result: Result) -> Outcome:
         (m for m in exercise.mistakes if _same_answer(result.value, m.wrong, exercise.tolerance)),
         None,
     )
-    given = result.value if isinstance(result.value, str) else _plain(result.value)
+    given = repr(result.value) if isinstance(result.value, str) else _plain(result.value)
     return Outcome(
         exercise,
         "failed",
@@ -449,12 +512,16 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
 
 
+def _bare(text: str) -> str:
+    return "".join(text.split()).strip("().").casefold()
+
+
 def _same_answer(given: Any, wanted: Any, tolerance: float) -> bool:
     """Letters without regard to case or blanks; numbers within tolerance, or as text."""
     if not isinstance(wanted, (tuple, list)):
         given = _plain(given)
     if isinstance(wanted, str):
-        return isinstance(given, str) and given.strip().strip("().").casefold() == wanted.casefold()
+        return isinstance(given, str) and _bare(given) == _bare(wanted)
     if isinstance(wanted, (tuple, list)):
         values = given.tolist() if isinstance(given, np.ndarray) else given
         return (

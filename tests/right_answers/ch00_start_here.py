@@ -89,6 +89,21 @@ def dot_prints(a, b):
     return a @ b
 
 
+def dot_builtin_sum(a, b):
+    return sum(a * b)
+
+
+def dot_as_a_plain_float(a, b):
+    return a.dot(b).tolist()
+
+
+def dot_filled_backwards(a, b):
+    total = a.dtype.type(0)
+    for i in range(len(a)):
+        total = total + a[-1 - i] * b[-1 - i]
+    return total
+
+
 def dot_float_at_the_end(a, b):
     total = 0.0
     for i in range(len(a)):
@@ -114,6 +129,8 @@ RIGHT = {
         dot_reduce,
         dot_prints,
         dot_float_at_the_end,
+        dot_as_a_plain_float,
+        dot_filled_backwards,
         np.dot,
         np.inner,
         np.vdot,
@@ -122,4 +139,4 @@ RIGHT = {
     "result_shape": [(5,), [5], np.zeros(5).shape, np.ones((5, 3)).sum(axis=1).shape],
 }
 if int(np.__version__.split(".")[0]) >= 2:  # before, 0 + float32 became float64 as NumPy's rule
-    RIGHT["dot"].append(dot_python_sum)
+    RIGHT["dot"] += [dot_python_sum, dot_builtin_sum]

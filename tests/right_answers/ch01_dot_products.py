@@ -78,6 +78,16 @@ def dot_plain_python(queries, keys):
     return np.array(rows, dtype=queries.dtype)
 
 
+def dot_into_an_empty_array(queries, keys):
+    scores = np.empty((len(queries), len(keys)), queries.dtype)
+    np.matmul(queries, keys.T, out=scores)
+    return scores
+
+
+def dot_along_the_axis(queries, keys):
+    return np.apply_along_axis(lambda query: keys @ query, 1, queries)
+
+
 class Dot:
     """A callable object is a function for all a check can tell."""
 
@@ -157,6 +167,18 @@ def cosine_one_key_at_a_time(queries, keys):
     return np.concatenate([cosine_scores(queries, key[None]) for key in keys], axis=1)
 
 
+def cosine_one_added_where_zero(queries, keys):
+    def unit(x):
+        length = np.linalg.norm(x, axis=1, keepdims=True)
+        return x / (length + (length == 0))
+
+    return unit(queries) @ unit(keys).T
+
+
+def cosine_clipped(queries, keys):
+    return np.clip(cosine_scores(queries, keys), -1, 1)
+
+
 def scaled_by_the_largest_first(queries, keys):
     def unit(x):
         largest = np.abs(x).max(1, keepdims=True)
@@ -216,6 +238,16 @@ def one_hot_flat(indices, n_rows):
     return rows.reshape(-1, n_rows)
 
 
+def one_hot_outer(indices, n_rows):
+    return np.equal.outer(indices, np.arange(n_rows)) * 1.0
+
+
+def one_hot_added(indices, n_rows):
+    rows = np.zeros((len(indices), n_rows))
+    np.add.at(rows, (np.arange(len(indices)), indices), 1)
+    return rows
+
+
 def one_hot_stacked(indices, n_rows):
     def row(index):
         return np.concatenate([np.zeros(index), [1.0], np.zeros(n_rows - index - 1)])
@@ -240,6 +272,8 @@ RIGHT = {
         dot_outer_sum,
         dot_from_distances,
         dot_plain_python,
+        dot_into_an_empty_array,
+        dot_along_the_axis,
         Dot(),
         functools.partial(dot_scores),
         lambda queries, keys: np.asarray(keys @ queries.T, order="F").T.copy(),
@@ -257,6 +291,8 @@ RIGHT = {
         cosine_only_rows_with_length,
         cosine_one_key_at_a_time,
         scaled_by_the_largest_first,
+        cosine_one_added_where_zero,
+        cosine_clipped,
     ],
     "disagreeing_vectors": [
         disagree_boat,
@@ -265,6 +301,7 @@ RIGHT = {
         (np.array([1.0, 0.0]), np.array([3.0, 3.0]), np.array([2.0, 0.0])),
         np.array([[1.0, 0.0], [3.0, 3.0], [2.0, 0.0]]),
         [(0, 0, 1), (9, 9, 3), (0.1, 0, 1)],
+        (np.array([True, False]), np.float16([2, 2]), np.int8([1, 0])),
         (np.array([1e-8, 0]), np.array([3e-8, 3e-8]), np.array([2e-8, 0])),
         (np.full(300, 1.0), np.full(300, 0.1), np.repeat([3.0, 0.0], 150)),
     ],
@@ -277,6 +314,8 @@ RIGHT = {
         one_hot_take,
         one_hot_flat,
         one_hot_stacked,
+        one_hot_outer,
+        one_hot_added,
         lambda indices, n_rows: one_hot(list(indices), n_rows),
     ],
 }
