@@ -559,6 +559,12 @@ def _overflows(x, w_q, w_k, w_v):
     return exponentials / exponentials.sum(axis=-1, keepdims=True) @ (x @ w_v)
 
 
+def _one_maximum_for_all(x, w_q, w_k, w_v):
+    scores = x @ w_q @ (x @ w_k).T
+    exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum(axis=-1, keepdims=True) @ (x @ w_v)
+
+
 def _softmax_twice(x, w_q, w_k, w_v):
     return softmax(softmax(x @ w_q @ (x @ w_k).T)) @ (x @ w_v)
 
@@ -664,7 +670,8 @@ SINGLE_HEAD = Exercise(
             "loud questions",
             "large matrices, with scores of more than 1000",
             _loud,
-            cause="`exp` overflows at about 710; the `softmax` of chapter 2 does not.",
+            cause="`exp` overflows at about 710 and is rounded to 0 far below; the `softmax` of "
+            "chapter 2 takes care of both.",
             read="Who looks at whom",
         ),
         Probe(
@@ -849,6 +856,14 @@ SINGLE_HEAD = Exercise(
             _arg_max,
             "Each token takes over the value of its best match, all or nothing.",
             "Use `softmax`, which gives every token a share.",
+            "Who looks at whom",
+        ),
+        Mistake(
+            "one maximum for the whole table",
+            _one_maximum_for_all,
+            "The largest score of the whole table is subtracted from every row. In a row whose scores "
+            "lie far below it every `exp` is rounded to 0, and 0 divided by 0 is not a number.",
+            "Subtract from each row its own maximum, or use the `softmax` of chapter 2.",
             "Who looks at whom",
         ),
         Mistake(
@@ -1285,6 +1300,19 @@ def _counted_wrong(n: int, d_model: int, d_k: int, d_v: int) -> tuple[Mistake, .
             2 * (d_model + d_k) + d_model + d_v,
             "You added rows and columns. A table has rows *times* columns numbers.",
             "Multiply the two sides of each shape.",
+        ),
+        Mistake(
+            "values made from keys",
+            2 * keys + d_k * d_v,
+            "You made the values from the keys. All three roles are made from the token itself.",
+            f"`w_v` has the shape ({d_model}, {d_v}).",
+        ),
+        Mistake(
+            "widths added",
+            2 * d_k + d_v,
+            "That is how many columns the three matrices have. Each column holds a number for every "
+            "feature of a token.",
+            f"Multiply by the number of rows, {d_model}.",
         ),
         Mistake(
             "the product counted",

@@ -271,6 +271,14 @@ def _future_and_itself(n_q, n_k=None):
     return np.arange(n_k) >= np.arange(n_k - n_q, n_k)[:, None]
 
 
+def _upper_by_index(n_q, n_k=None):
+    return np.triu(np.ones((n_q, n_q if n_k is None else n_k), dtype=bool))
+
+
+def _row_for_every_key(n_q, n_k=None):
+    return causal_mask(n_q if n_k is None else n_k)
+
+
 def _number_of_keys_ignored(n_q, n_k=None):
     return causal_mask(n_q)
 
@@ -397,6 +405,21 @@ CAUSAL_MASK = Exercise(
             "before.",
             "Use `<=` in place of `>=`, or `np.tril` in place of `np.triu`.",
             "The future",
+        ),
+        Mistake(
+            "upper triangle by index",
+            _upper_by_index,
+            "This is the upper triangle: each query sees what comes after it. It should see itself "
+            "and what came before.",
+            "Use `np.tril` in place of `np.triu`, and move its diagonal by `k=n_k - n_q`.",
+            "The future",
+        ),
+        Mistake(
+            "a row for every key",
+            _row_for_every_key,
+            "The table has a row for each of the n_k positions, also for those whose queries were "
+            "handled before.",
+            "The queries are the last n_q positions: keep the last n_q rows.",
         ),
         Mistake(
             "n_k ignored",
@@ -808,6 +831,11 @@ def _mask_transposed(query, key, value, mask=None):
     return scaled_dot_product_attention(query, key, value, turned)
 
 
+def _along_axis_one(query, key, value, mask=None):
+    weights = _weigh(_scores(query, key), mask, axis=1)
+    return weights @ value, weights
+
+
 def _over_queries(query, key, value, mask=None):
     weights = _weigh(_scores(query, key), mask, axis=-2)
     return weights @ value, weights
@@ -849,7 +877,7 @@ def _roles_swapped(query, key, value, mask=None):
 
 
 def _softmax_twice(query, key, value, mask=None):
-    weights = _weigh(softmax(_weigh(_scores(query, key), mask)), None)
+    weights = softmax(_weigh(_scores(query, key), mask))
     return weights @ value, weights
 
 
@@ -1376,6 +1404,13 @@ ATTENTION = Exercise(
             _mask_transposed,
             "You read mask[i, j] as query j and key i.",
             "A row of the mask is a query, as in the scores: use it without turning it.",
+        ),
+        Mistake(
+            "softmax along axis 1",
+            _along_axis_one,
+            "The softmax runs along axis 1. For one sentence these are the keys; with axes in front "
+            "they are something else.",
+            "Count from the end: the keys are always axis −1.",
         ),
         Mistake(
             "softmax over the queries",
