@@ -417,6 +417,10 @@ def test_log_axes_use_plain_numbers():
     assert tick_texts(ax.xaxis) == ["4", "64", "1024"]
     assert {"1", "10", "100"} <= set(tick_texts(ax.yaxis))
 
+    ax = curves([1, 1e5], {"a": [0, 1]}, xlabel="x", ylabel="y", logx=True)
+    ax.figure.draw_without_rendering()
+    assert tick_texts(ax.xaxis) == ["1", "100\N{NO-BREAK SPACE}000"]
+
 
 def test_a_reference_line_carries_its_name():
     for name in ("bars", "lying bars", "curves"):

@@ -261,6 +261,8 @@ def _colour_of(colour, entries) -> dict[str, str]:
 
 
 def _plain(value, _=None) -> str:
+    if abs(value) >= 1e5:  # 100 000 and not 1e+05
+        return f"{value:,.0f}".replace(",", "\N{NO-BREAK SPACE}").replace("-", "\N{MINUS SIGN}")
     return f"{value:.4g}".replace("-", "\N{MINUS SIGN}", 1 if value < 0 else 0)
 
 
