@@ -25,6 +25,18 @@ def softmax(scores, axis=-1):
     e = np.exp(scores)
     return e / e.sum(axis, keepdims=True)
 """
+# Right, and leans on the notebook's own softmax
+LEANS = """
+def temperature_for(scores, largest):
+    low, high = 1e-6, 1e6
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        if softmax(scores / middle).max() > largest:
+            low = middle
+        else:
+            high = middle
+    return math.sqrt(low * high)
+"""
 
 
 def attnbook(*arguments, code=0):
@@ -147,6 +159,13 @@ def graded(released, tmp_path_factory):
         ),
         "loops": extra(right, "while True:\n    pass"),
         "loops_when_called": with_cell(right, "softmax", stalls),
+        "leans_on_wrong": with_cell(with_cell(right, "softmax", NAIVE), "temperature_for", LEANS),
+        "leans_on_nothing": with_cell(solved(base, ["temperature_for"]), "temperature_for", LEANS),
+        "more_magics": with_cell(
+            extra(right, "%matplotlib inline\n!pip list\nfiles = !ls\nnp.dot?", 1),
+            "softmax",
+            "%%time\n" + get("softmax").solution_source,
+        ),
         "floods": extra(right, "for _ in range(10**5):\n    print('x' * 10**4)"),
         "fills_memory": extra(right, "hoard = bytearray(10**12)", 1),
         "magics": extra(right, "%matplotlib inline\n!ls\nimport math", 1),
@@ -175,7 +194,7 @@ def graded(released, tmp_path_factory):
 
 
 FULL = ("solved", "no_metadata", "duplicate", "renamed", "reordered", "raises", "exits", "kills")
-FULL += ("loops", "floods", "fills_memory", "magics", "twice")
+FULL += ("loops", "floods", "fills_memory", "magics", "more_magics", "more_magics", "twice")
 
 
 @pytest.mark.parametrize("student", FULL)
@@ -188,6 +207,7 @@ def test_right_code_earns_full_marks_whatever_is_around_it(graded, student):
     ("student", "lost", "reason"),
     [
         ("naive", "softmax", "no maximum subtracted"),
+        ("leans_on_wrong", "softmax", "no maximum subtracted"),
         ("returns_none", "log_sum_exp", "returns nothing"),
         ("syntax", "softmax", "SyntaxError"),
         ("missing", "softmax", "No cell of this exercise"),
@@ -223,7 +243,8 @@ def test_nothing_done_earns_nothing_and_says_why(graded, student, reason):
     [
         ("renamed", "Found as my_softmax"),
         ("duplicate", "appears 2 times"),
-        ("no_metadata", "Found by its name"),
+        ("no_metadata", "Found by name"),
+        ("leans_on_wrong", "Tested with the course's own softmax"),
         ("twice", "2 notebooks were handed in"),
         ("raises", "ZeroDivisionError"),
         ("kills", "left out"),
@@ -231,6 +252,27 @@ def test_nothing_done_earns_nothing_and_says_why(graded, student, reason):
 )
 def test_what_was_odd_is_noted(graded, student, note):
     assert note in graded[0][student]["notes"]
+
+
+def test_what_is_built_on_nothing_is_tested_with_the_courses_own(graded):
+    row = graded[0]["leans_on_nothing"]
+    assert [row[i] for i in EXERCISES] == ["0", "0", str(POINTS["temperature_for"])]
+
+
+def test_an_answer_to_the_same_question_is_not_lent(tmp_path):
+    """Calling the loop that one did not write is no way to write it without a loop."""
+    from attnbook.assignments.assignment import Assignment
+    from attnbook.assignments.grade import grade_submission
+    from attnbook.assignments.release import student_notebook
+    from attnbook.assignments.sandbox import Limits
+    from attnbook.assignments.submissions import read
+
+    assignment = Assignment("two", {"self_attention_loop": 2, "self_attention": 3})
+    leans = "def self_attention(x):\n    return self_attention_loop(x)"
+    notebook = with_cell(student_notebook(assignment), "self_attention", leans)
+    (tmp_path / "ada.ipynb").write_text(json.dumps(notebook))
+    submission = read("ada", tmp_path / "ada.ipynb", list(assignment.points), ())
+    assert grade_submission(submission, assignment, 1, Limits()).points == 0
 
 
 def test_the_submission_sees_no_expected_value_and_no_seed(graded):
@@ -279,6 +321,112 @@ def test_the_released_notebook_holds_no_solution_and_runs_untouched(released):
     assert "together" in text
 
 
+def test_the_notebook_counts_the_assignments_points_and_says_how_to_hand_in(released):
+    text = (released / "hw.ipynb").read_text()
+    assert "*5 points · about" in text
+    assert "Restart Kernel and Run All Cells" in text
+    run = "import json; nb = json.load(open('hw.ipynb')); get_ipython = lambda: None\n"
+    run += "for c in nb['cells']:\n  if c['cell_type'] == 'code': exec(''.join(c['source']))"
+    done = subprocess.run([sys.executable, "-c", run], cwd=released, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"softmax .*0 of 5", done.stdout)
+    assert "Points: 0 of 9" in done.stdout
+
+
+def test_one_of_a_thing_is_singular(tmp_path):
+    printed = attnbook(
+        "release",
+        "--exercises",
+        "softmax",
+        "--points",
+        "softmax=1",
+        "--name",
+        "w",
+        "--out",
+        tmp_path,
+    )
+    assert re.search(r"^1 exercise, 1 point, about \d+ minutes\.$", printed, re.M)
+    everything = printed + (tmp_path / "w.ipynb").read_text() + (tmp_path / "rubric.md").read_text()
+    assert "*1 point · about" in everything
+    assert "(1 point)" in everything
+    assert not re.search(r"\b1 (points|exercises|minutes)", everything)
+
+
+def test_another_assignment_is_not_overwritten(tmp_path):
+    command = ("release", "--name", "w", "--out", tmp_path, "--exercises")
+    attnbook(*command, "softmax")
+    attnbook(*command, "softmax")
+    before = (tmp_path / "assignment.json").read_text()
+    assert "holds another assignment" in attnbook(*command, "log_sum_exp", code=2)
+    assert (tmp_path / "assignment.json").read_text() == before
+
+
+def _defined_in_chapter(chapter):
+    """Names that a chapter's own code cells define, exercises apart."""
+    cells = json.loads((Path("notebooks") / f"{chapter}.ipynb").read_text())["cells"]
+    code = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+    return set(re.findall(r"^(?:def |class )?([a-z_]\w{3,})(?=\(.*:$| =)", "\n".join(code), re.M))
+
+
+@pytest.mark.parametrize("exercise_id", ids())
+def test_a_prompt_speaks_of_nothing_that_is_not_in_the_notebook(exercise_id):
+    from attnbook.assignments.assignment import Assignment
+    from attnbook.assignments.release import student_notebook
+
+    cells = {c["id"]: c for c in student_notebook(Assignment("one", {exercise_id: 1}))["cells"]}
+    prompt = "".join(cells[f"{exercise_id}-prompt"]["source"])
+    code = "\n".join("".join(c["source"]) for c in cells.values() if c["cell_type"] == "code")
+    stub = prompt.split("\n> ")[0]
+    if re.search(r"\bthe picture\b", stub):
+        assert f"{exercise_id}-context" in cells
+    spoken = set(re.findall(r"`([a-z_]\w{3,})`", prompt))
+    functions = {n for n in spoken & _defined_in_chapter(get(exercise_id).chapter)
+                 if re.search(rf"^def {n}\b", _chapter_code(exercise_id), re.M)}  # fmt: skip
+    for name in functions | (spoken & set(ids())):
+        assert re.search(rf"\bdef {name}\b|\b{name} =", code) or f"> `{name}`" in prompt, name
+
+
+def _chapter_code(exercise_id):
+    cells = json.loads((Path("notebooks") / f"{get(exercise_id).chapter}.ipynb").read_text())
+    return "\n".join("".join(c["source"]) for c in cells["cells"] if c["cell_type"] == "code")
+
+
+def test_the_table_given_with_read_weights_is_the_chapters():
+    """Also in the notebook alone, the cell that is asked for is the largest of its column."""
+    import numpy as np
+
+    from attnbook.assignments.context import CONTEXT
+    from attnbook.exercises import grade
+
+    scope = {"np": np}
+    exec(CONTEXT["read_weights"], scope)
+    others = scope["attention"][1:, 0]
+    answer = (int(others.argmax()) + 1, 0)
+    assert grade("read_weights", answer).status == "passed"
+    assert np.allclose(scope["attention"].sum(axis=1), 1, atol=0.025)
+
+
+@pytest.mark.parametrize(
+    ("cell", "kept"),
+    [
+        ("%matplotlib inline\nx = 1", "x = 1"),
+        ("files = !ls\nx = 1", "x = 1"),
+        ("np.dot?\nx = 1", "x = 1"),
+        ("%%time\nx = 1", "x = 1"),
+        ("%%capture out\n%time y = 2\nx = 1", "x = 1"),
+        ("x = (7\n  % 2)", "% 2)"),
+        ('text = """\n% a line\n"""', "% a line"),
+    ],
+)
+def test_magics_do_nothing_and_what_stands_beside_them_stays(cell, kept):
+    from attnbook.assignments.grade import _is_python, _plain_python
+
+    plain = _plain_python(cell)
+    assert _is_python(plain)
+    assert kept in plain
+    assert _plain_python("%%bash\nrm -rf x") == ""
+
+
 def test_exercises_are_chosen_by_name_number_and_chapter():
     assert choose("2.2, softmax,chapter:2")[:3] == ["log_sum_exp", "softmax", "softmax_jacobian"]
     assert points_for(["softmax"], "2.1=7") == {"softmax": 7}
@@ -289,7 +437,11 @@ def test_exercises_are_chosen_by_name_number_and_chapter():
     ):
         with pytest.raises(AssignmentError, match=said):
             choose(bad)
-    for bad, said in (("softmax", "name=number"), ("log_sum_exp=1", "not in the assignment")):
+    for bad, said in (
+        ("softmax=1.5", "a whole number"),
+        ("softmax", "name=number"),
+        ("log_sum_exp=1", "not in the assignment"),
+    ):
         with pytest.raises(AssignmentError, match=said):
             points_for(["softmax"], bad)
 
@@ -334,6 +486,10 @@ def test_mistakes_of_the_instructor_get_one_sentence(tmp_path, released):
         ("Ada Lee_12345_assignsubmission_file_/hw.ipynb", "Ada Lee"),
         ("leeada_4711_99_hw.ipynb", "leeada_4711"),
         ("leeada_LATE_4711_99_hw-2.ipynb", "leeada_4711"),
+        ("müllerjörg2_4711_99_hw.ipynb", "müllerjörg2_4711"),
+        ("ada_lee.ipynb", "ada_lee"),
+        ("ada.ipynb.txt", "ada"),
+        ("ADA.IPYNB", "ADA"),
     ],
 )
 def test_students_are_known_by_file_and_folder_names(path, student):
@@ -353,7 +509,10 @@ def test_the_roster_carries_ids_into_the_import_files(tmp_path):
     )
     people = exports.read_roster(roster)
     grade = Grade("softmax", "passed", 3, 3, None, "", "")
-    graded = [Graded("leeada_4711", "", "", [grade], []), Graded("=evil", "", "", [grade], [])]
+    graded = [
+        Graded("leeada_4711", "leeada_4711_9_hw.ipynb", "", [grade], []),
+        Graded("=evil", "", "", [grade], []),
+    ]
     assignment = Assignment("hw", {"softmax": 3})
     exports.write_canvas(tmp_path / "canvas.csv", assignment, graded, people)
     rows = list(csv.reader((tmp_path / "canvas.csv").read_text().splitlines()))
@@ -366,3 +525,109 @@ def test_the_roster_carries_ids_into_the_import_files(tmp_path):
     rows = list(csv.DictReader((tmp_path / "moodle.csv").read_text().splitlines()))
     assert rows[0]["Username"] == "leeada_4711"
     assert rows[0]["hw"] == "3"
+
+
+def test_two_of_one_name_and_other_files_are_told_apart(tmp_path):
+    from attnbook.assignments.submissions import collect
+
+    notebook = json.dumps({"cells": [{"cell_type": "code", "source": "x = 1"}]})
+    for name in ("Ada Lee_1_assignsubmission_file_/a.ipynb",
+                 "Ada Lee_2_assignsubmission_file_/a.ipynb",
+                 "Ada Lee_1_assignsubmission_onlinetext_/text.html", "bom.ipynb", "odd.ipynb.txt",
+                 "script.py", "zipped/all.zip", "foxfred_LATE_12_13_hw.ipynb", "__MACOSX/x.ipynb",
+                 ".DS_Store"):  # fmt: skip
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(notebook, encoding="utf-8-sig" if name.startswith("bom") else "utf-8")
+    found = {one.student: one for one in collect(tmp_path, [])}
+    assert set(found) == {
+        "Ada Lee (1)", "Ada Lee (2)", "bom", "odd", "script", "zipped", "foxfred_12",
+    }  # fmt: skip
+    assert {s for s, one in found.items() if one.problem} == {"script", "zipped"}
+    assert "all.zip" in found["zipped"].problem
+    assert "late" in found["foxfred_12"].notes[0]
+
+
+ROSTER = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,hw (77)\n"
+    "    Points Possible,,,,,3\n"
+    '"Lee, Ada",4711,s1,ada,A,\n"Lee, Bo",2,s2,bo,A,\n"Fox, Al",3,s3,al,A,\n"Fox, Al",4,s4,al2,A,\n'
+)
+MOODLE_ROSTER = (
+    "\ufeffFirst name;Last name;ID number;Email address\n"
+    "Ada;Lee;17;ada.lee@uni.example\nBo;Fox;18;Bo.Fox@uni.example\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "student", "path", "column", "value"),
+    [
+        (ROSTER, "leeada_4711", "leeada_4711_99_hw.ipynb", "ID", "4711"),
+        (ROSTER, "Ada Lee", "Ada Lee/hw.ipynb", "ID", "4711"),
+        (ROSTER, "ada", "ada.ipynb", "ID", "4711"),
+        (ROSTER, "team_2", "team_2.ipynb", "ID", None),  # 2 is Bo's number, not the file's meaning
+        (ROSTER, "anne_bo", "anne_bo.ipynb", "ID", None),
+        (ROSTER, "Al Fox", "Al Fox.ipynb", "ID", None),  # two of that name: nobody is guessed
+        (MOODLE_ROSTER, "Ada Lee", "Ada Lee_5_assignsubmission_file_/a.ipynb", "ID number", "17"),
+        (MOODLE_ROSTER, "bo.fox", "bo.fox.ipynb", "Email address", "Bo.Fox@uni.example"),
+        ("Identifier,Full name,Email address\nParticipant 5,Ada Lee,a@x.example\n"
+         "Participant 6,Ada Lee,b@x.example\n", "Ada Lee (6)",
+         "Ada Lee_6_assignsubmission_file_/a.ipynb", "Email address", "b@x.example"),
+    ],
+)  # fmt: skip
+def test_students_are_found_in_the_roster_and_never_guessed(
+    tmp_path, text, student, path, column, value
+):
+    from attnbook.assignments import exports
+    from attnbook.assignments.grade import Graded
+
+    (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
+    people = exports.read_roster(tmp_path / "roster.csv")
+    person = exports.find_person(Graded(student, f"/all/{path}", "", [], []), people)
+    assert person.get(column) == value
+
+
+def test_canvas_gets_the_column_it_knows_and_the_id_in_the_name(tmp_path):
+    from attnbook.assignments import exports
+    from attnbook.assignments.assignment import Assignment
+    from attnbook.assignments.grade import Graded
+
+    (tmp_path / "roster.csv").write_text(ROSTER)
+    people = exports.read_roster(tmp_path / "roster.csv")
+    out, assignment = tmp_path / "canvas.csv", Assignment("hw", {"softmax": 3})
+    exports.write_canvas(out, assignment, [], people)
+    assert out.read_text().splitlines()[0].endswith(",Section,hw (77)")
+    one = Graded("leeada_4711", "/all/leeada_4711_99_hw.ipynb", "", [], [])
+    exports.write_canvas(out, assignment, [one], [])
+    assert out.read_text().splitlines()[2] == "leeada_4711,4711,,,,0"
+
+
+def test_who_is_missing_is_said(released, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "ada.ipynb").write_text("{")
+    (folder / "stranger.ipynb").write_text("{")
+    (tmp_path / "roster.csv").write_text(ROSTER)
+    said = attnbook("grade", folder, "--assignment", released, "--out", tmp_path / "out",
+                    "--roster", tmp_path / "roster.csv")  # fmt: skip
+    assert "nothing handed in: Lee, Bo; Fox, Al; Fox, Al\n" in said
+    assert "by hand): stranger" in said
+
+
+@pytest.mark.parametrize("exercise_id", ["batched_attention", "MultiHeadSelfAttention"])
+def test_exercises_in_torch_are_graded_within_the_limits(exercise_id, tmp_path):
+    """What importing torch takes, gigabytes with CUDA, is not the submission's memory."""
+    from attnbook.assignments.assignment import Assignment
+    from attnbook.assignments.grade import grade_submission
+    from attnbook.assignments.release import student_notebook
+    from attnbook.assignments.sandbox import Limits
+    from attnbook.assignments.submissions import read
+
+    pytest.importorskip("torch")
+    assignment = Assignment("one", {exercise_id: 2})
+    notebook = solved(student_notebook(assignment), [exercise_id])
+    (tmp_path / "ada.ipynb").write_text(json.dumps(notebook))
+    submission = read("ada", tmp_path / "ada.ipynb", [exercise_id], ())
+    graded = grade_submission(submission, assignment, 1, Limits(memory_bytes=200 * 1024**2))
+    assert graded.grades[0].status == "passed", graded.grades[0].message
+    assert graded.notes == []

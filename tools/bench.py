@@ -1,4 +1,5 @@
-"""Print how long the course makes people wait: import, checks, chapters, the build of the site.
+"""Print how long the course makes people wait: import, checks, chapters, the build of the site,
+and how fast submissions are graded.
 
 python tools/bench.py          every figure is the median of three, chapters are run once
 """
@@ -64,6 +65,8 @@ def main() -> None:
     bench_checks()
     bench_chapters()
     row("build the site", seconds(lambda: run("tools/build_site.py"), times=1))
+    if os.name == "posix":  # elsewhere a submission's memory and time cannot be limited
+        run("tools/bench_grading.py")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from attnbook.assignments.assignment import counted  # noqa: E402
 from attnbook.exercises import in_chapter  # noqa: E402
 from attnbook.exercises.exercise import Exercise  # noqa: E402
 from tools.course import Course  # noqa: E402
@@ -38,8 +39,9 @@ def page(course: Course) -> str:
             points = sum(exercise.points for exercise in exercises)
             minutes = sum(exercise.minutes for exercise in exercises)
             link = f"[{chapter.name}](../../notebooks/{chapter.slug}.ipynb)"
-            parts.append(f"## Chapter {chapter.number}\n\n{link}: {len(exercises)} exercises, "
-                         f"{points} points, about {minutes} minutes.\n")  # fmt: skip
+            parts.append(f"## Chapter {chapter.number}\n\n{link}: "
+                         f"{counted(len(exercises), 'exercise')}, {counted(points, 'point')}, "
+                         f"about {minutes} minutes.\n")  # fmt: skip
             parts += [entry(exercise) for exercise in exercises]
     return "\n".join(parts)
 
@@ -48,7 +50,7 @@ def entry(exercise: Exercise) -> str:
     """One exercise: facts, promises, mistakes."""
     facts = (
         f"{LEVELS[exercise.difficulty].capitalize()}, {exercise.minutes} minutes, "
-        f"{exercise.points} points: {exercise.summary}."
+        f"{counted(exercise.points, 'point')}: {exercise.summary}."
     )
     lines = [f"### {exercise.heading}", "", facts, ""]
     if exercise.probes:

@@ -49,6 +49,11 @@ class Assignment:
         return path
 
 
+def counted(number: int, noun: str) -> str:
+    """The number with its noun: "1 point", "2 points"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def load(path: Path) -> Assignment:
     """Read an assignment from its file, or from the folder that holds it.
 
@@ -115,7 +120,9 @@ def points_for(chosen: list[str], wanted: str) -> dict[str, int]:
             continue
         name, _, number = part.partition("=")
         if not number.strip().isdigit():
-            raise AssignmentError(f"--points wants name=number, got {part!r}.")
+            raise AssignmentError(
+                f"--points wants name=number with a whole number, such as softmax=3, got {part!r}."
+            )
         for i in _resolve(name.strip()):
             if i not in points:
                 raise AssignmentError(f"--points names {i}, which is not in the assignment.")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from attnbook.assignments.assignment import Assignment
+from attnbook.assignments.assignment import Assignment, counted
 from attnbook.assignments.grade import Graded
 
 _STYLE = """
@@ -19,7 +17,13 @@ body { font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { border-bottom: 1px solid #8888; padding: .3rem .8rem; text-align: left; }
 td.number, th.number { text-align: right; }
-img { max-width: 100%; background: #fff; }
+td { overflow-wrap: break-word; }
+.table table { margin: 0; }
+.table, figure { overflow-x: auto; margin: 1rem 0; }
+svg { width: 100%; min-width: 30rem; font-size: 14px; }
+svg text { fill: currentColor; }
+svg .all { fill: #8883; }
+svg .passed { fill: #3b8fc4; }
 @media print { body { margin: 0; } }
 """
 
@@ -40,7 +44,7 @@ def write_pages(folder: Path, assignment: Assignment, graded: Sequence[Graded]) 
 
 def student_page(assignment: Assignment, graded: Graded) -> str:
     """What the student would see in the notebook, exercise by exercise."""
-    parts = [f"<p><strong>{graded.points} of {assignment.total} points</strong></p>"]
+    parts = [f"<p><strong>{graded.points} of {counted(assignment.total, 'point')}</strong></p>"]
     parts += [f"<p>{html.escape(note)}</p>" for note in graded.notes]
     for grade in graded.grades:
         parts.append(
@@ -55,28 +59,31 @@ def class_page(assignment: Assignment, graded: Sequence[Graded]) -> str:
     """How the class did: passed by exercise, and which mistake how often."""
     n = len(graded)
     mean = sum(one.points for one in graded) / n if n else 0
-    rows, shares = [], []
+    rows, passed = [], []
     for i, exercise in enumerate(assignment.points):
         grades = [one.grades[i] for one in graded]
         counts = Counter(grade.status for grade in grades)
-        shares.append(counts["passed"] / n if n else 0)
+        passed.append(counts["passed"])
         wrong = counts["failed"] + counts["error"]
         cells = [exercise, counts["passed"], wrong, counts["not attempted"]]
         rows.append(cells)
     table = _table(("Exercise", "Passed", "Not yet", "Not attempted"), rows)
-    mistakes = Counter(
-        (grade.exercise, grade.mistake or "not recognised")
-        for one in graded
-        for grade in one.grades
-        if grade.status in ("failed", "error")
-    )
-    listed = [[exercise, mistake, count] for (exercise, mistake), count in mistakes.most_common()]
+    mistakes: dict[tuple[str, str], list[str]] = {}
+    for one in graded:
+        for grade in one.grades:
+            if grade.status in ("failed", "error"):
+                what = (grade.exercise, grade.mistake or "not recognised")
+                mistakes.setdefault(what, []).append(one.student)
+    listed = [
+        [exercise, mistake, len(who), ", ".join(who[:5]) + (", …" if len(who) > 5 else "")]
+        for (exercise, mistake), who in sorted(mistakes.items(), key=lambda item: -len(item[1]))
+    ]
     notes = [[one.student, " ".join(one.notes)] for one in graded if one.notes]
     body = (
-        f"<p>{n} submissions, {mean:.1f} of {assignment.total} points on average.</p>"
-        f"{table}{_plot(list(assignment.points), shares)}"
+        f"<p>{counted(n, 'submission')}, {mean:.1f} of {assignment.total} points on average.</p>"
+        f"{table}{_plot(list(assignment.points), passed, n)}"
         f"<h2>Mistakes, most frequent first</h2>"
-        f"{_table(('Exercise', 'Mistake', 'Students'), listed)}"
+        f"{_table(('Exercise', 'Mistake', 'Students', 'Who'), listed)}"
     )
     if notes:
         body += f"<h2>Worth a look</h2>{_table(('Student', 'What happened'), notes)}"
@@ -93,28 +100,29 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         return "<p>None.</p>"
     head = "".join(tag("th", cell) for cell in heads)
     body = "".join("<tr>" + "".join(tag("td", cell) for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="table">{table}</div>'
 
 
-def _plot(names: Sequence[str], shares: Sequence[float]) -> str:
-    """Share of students who passed each exercise, as a picture."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 0.5 * len(names) + 1), layout="constrained")
-    axes = figure.subplots()
-    axes.barh(range(len(names)), shares, color="#0072b2")
-    axes.set_yticks(range(len(names)), names)
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("share of students who passed")
-    for spine in ("top", "right"):
-        axes.spines[spine].set_visible(False)
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=110)
-    data = base64.b64encode(picture.getvalue()).decode()
-    said = ", ".join(f"{name} {share:.0%}" for name, share in zip(names, shares, strict=True))
-    alt = html.escape(f"Share of students who passed: {said}")
-    return f'<p><img alt="{alt}" src="data:image/png;base64,{data}"></p>'
+def _plot(names: Sequence[str], passed: Sequence[int], of: int) -> str:
+    """Share of students who passed each exercise, as a picture in the page's own colours."""
+    left, width, step = 240, 400, 28
+    parts = []
+    for row, (name, count) in enumerate(zip(names, passed, strict=True)):
+        share, y = count / of if of else 0, row * step
+        parts.append(
+            f'<text x="{left - 8}" y="{y + 18}" text-anchor="end">{html.escape(name)}</text>'
+            f'<rect class="all" x="{left}" y="{y + 4}" width="{width}" height="{step - 8}"/>'
+            f'<rect class="passed" x="{left}" y="{y + 4}" width="{share * width:.0f}" '
+            f'height="{step - 8}"/>'
+            f'<text x="{left + width + 8}" y="{y + 18}">{share:.0%}</text>'
+        )
+    said = ", ".join(f"{name} {count} of {of}" for name, count in zip(names, passed, strict=True))
+    return (
+        f'<figure><figcaption>Share of students who passed</figcaption><svg role="img" '
+        f'viewBox="0 0 {left + width + 60} {len(names) * step}">'
+        f"<title>Passed: {html.escape(said)}</title>{''.join(parts)}</svg></figure>"
+    )
 
 
 def _page(title: str, body: str) -> str:

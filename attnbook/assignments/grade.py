@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import concurrent.futures
+import contextlib
+import functools
 import hashlib
 import json
 import re
 import secrets
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from attnbook.assignments import given
 from attnbook.assignments.assignment import Assignment
 from attnbook.assignments.sandbox import Ended, Limits, Sandbox
 from attnbook.assignments.submissions import Cell, Submission, collect
-from attnbook.exercises import engine, report
+from attnbook.exercises import engine, get, ids, report
 from attnbook.exercises.exercise import Exercise, Outcome, Result
 
 RESTARTS = 5  # a submission that keeps killing its process is given up after these
@@ -33,6 +38,7 @@ class Grade:
     message: str
     html: str
     notes: list[str] = field(default_factory=list)
+    found_by_name: bool = False
 
 
 @dataclass
@@ -62,13 +68,37 @@ def grade_submission(
     else:
         runner = _Runner(submission, assignment, limits)
         try:
-            grades = [
-                runner.grade(exercise, _seed_for(seed, exercise.id)) for exercise in exercises
-            ]
+            by_id = {
+                exercise.id: runner.grade(exercise, _seed_for(seed, exercise.id))
+                for exercise in _foundations_first(exercises)
+            }
         finally:
             runner.close()
-        notes += runner.notes
+        grades = [by_id[exercise.id] for exercise in exercises]
+        notes += _by_name(grades) + runner.notes
     return Graded(submission.student, str(submission.path), submission.fingerprint, grades, notes)
+
+
+def _foundations_first(exercises: list[Exercise]) -> list[Exercise]:
+    """Each exercise after those of the assignment that it builds on."""
+    by_id = {exercise.id: exercise for exercise in exercises}
+    in_course_order = sorted(exercises, key=lambda exercise: ids().index(exercise.id))
+    order = [i for e in in_course_order for i in [*given.needed(e), e.id] if i in by_id]
+    return [by_id[i] for i in dict.fromkeys(order)]
+
+
+@functools.cache
+def _same_question(one: str, other: str) -> bool:
+    """Does the course's answer to one exercise answer the other too? Then it is not lent for it."""
+    return engine.grade(get(other), get(one).reference).status == "passed"
+
+
+def _by_name(grades: list[Grade]) -> list[str]:
+    """One note for all exercises whose cell was known by the name it defines only."""
+    names = [grade.exercise for grade in grades if grade.found_by_name]
+    if not names:
+        return []
+    return [f"Found by name, for the ids of the cells are missing or changed: {', '.join(names)}."]
 
 
 class _Runner:
@@ -77,22 +107,27 @@ class _Runner:
     def __init__(self, submission: Submission, assignment: Assignment, limits: Limits):
         self.cells = list(submission.cells)
         self.ids = list(assignment.points)
+        self.libraries = tuple(sorted({get(i).library for i in self.ids} | {"numpy"}))
         self.limits = limits
         self.notes: list[str] = []
         self.sandbox: Sandbox | None = None
         self.starts = 0
         self.skipped: set[int] = set()
         self.defined: dict[int, list[str]] = {}
+        self.graded: set[str] = set()
+        self.passed: dict[str, str] = {}  # exercise -> the name its code has in the notebook
+        self.lent = False
 
     def close(self) -> None:
         if self.sandbox:
             self.sandbox.close()
 
     def grade(self, exercise: Exercise, seed: int) -> Grade:
-        names, notes = [exercise.id], []
+        names, notes, by_name = [exercise.id], [], False
         try:
             self._start()
-            names, notes = self._names(exercise)
+            names, notes, by_name = self._names(exercise)
+            lent = self._lend(exercise)
             about = self._ask("describe", exercise, names)
             if about["kind"] == "unfinished" and not self._mentioned(exercise):
                 return _ungraded(exercise, "No cell of this exercise was found in the notebook.")
@@ -101,6 +136,9 @@ class _Runner:
                 return self._ask("use", exercise, names, call=call)
 
             outcome = engine.grade_with(exercise, about, ask, seed)
+            if lent and outcome.status != "not attempted":
+                words = ", ".join(lent)
+                notes.append(f"Tested with the course's own {words}: yours did not pass.")
         except Ended as ended:
             self.sandbox = None
             sentence = f"While it was being tested, {ended}."
@@ -109,7 +147,36 @@ class _Runner:
             # What came over the pipe is data from an untrusted process and may be anything.
             sentence = f"What it answered could not be read ({type(error).__name__})."
             outcome = Outcome(exercise, "error", difference=sentence, mistake="unreadable answer")
-        return _graded(outcome, notes)
+        finally:
+            self.graded.add(exercise.id)
+        if outcome.status == "passed":
+            self.passed[exercise.id] = names[0]
+        return _graded(outcome, notes, by_name and outcome.status != "not attempted")
+
+    def _lend(self, exercise: Exercise) -> list[str]:
+        """Put the course's own in place of what this exercise builds on and the student got wrong.
+
+        A check in the notebook does the same, so one mistake costs one exercise. Only exercises
+        whose grade is settled are lent. Returns those that this exercise's code mentions.
+        """
+        said = " ".join(c.source for c in self.cells if self._belongs(c, exercise))
+        mentioned = {i for i in self.graded if re.search(rf"\b{i}\b", said)}
+        built_on = given.needed(exercise)
+        earlier = [i for i in ids()[: ids().index(exercise.id)] if i in mentioned]
+        under = [i for i in built_on if i in self.graded]
+        under += [i for i in earlier if i not in under and not _same_question(i, exercise.id)]
+        wrong = [i for i in under if i not in self.passed]
+        names = {i: i for i in wrong}
+        names |= {i: self.passed[i] for i in under if self.passed.get(i, i) != i}  # renamed ones
+        if not names and not self.lent:
+            return []
+        self.lent = bool(names)
+        below = {name: None for i in wrong for name in [*given.needed(get(i)), i]}
+        lines = given.imports([get(name) for name in below]) if below else []
+        source = "\n".join(lines) + "\n\n\n" + given.source(below)
+        message = {"do": "lend", "source": source, "names": names, "seconds": 60}
+        self.sandbox.ask(message, 65)
+        return [i for i in wrong if i in mentioned]
 
     def _ask(self, do: str, exercise: Exercise, names: list[str], **more: Any) -> Any:
         message = {"do": do, "exercise": exercise.id, "names": names, "library": exercise.library}
@@ -121,7 +188,8 @@ class _Runner:
             if self.starts > RESTARTS:
                 raise Ended("the notebook ended its process again and again")
             self.starts += 1
-            self.sandbox = Sandbox(self.limits)
+            self.sandbox = Sandbox(self.limits, self.libraries)
+            self.lent = False
             self.defined = {}
             failed = self._run([n for n in range(len(self.cells)) if n not in self.skipped])
             if self.sandbox and failed:  # a cell may need names that a later cell defines
@@ -153,8 +221,8 @@ class _Runner:
                 failed[number] = str(error)[:300]
         return failed
 
-    def _names(self, exercise: Exercise) -> tuple[list[str], list[str]]:
-        """Where to look for the candidate, and what to tell about it."""
+    def _names(self, exercise: Exercise) -> tuple[list[str], list[str], bool]:
+        """Where to look for the candidate, what to tell about it, and was only its name known?"""
         own = [n for n, cell in enumerate(self.cells) if cell.exercise == exercise.id]
         notes = []
         if len(own) > 1:
@@ -165,18 +233,23 @@ class _Runner:
         for number in reversed(own):
             here = self.defined.get(number, [])
             if exercise.id in here:
-                return [exercise.id], notes
+                return [exercise.id], notes, False
             renamed = _functions(self.cells[number], here)
             if len(renamed) == 1 and exercise.id not in everywhere:
-                return renamed, [*notes, f"Found as {renamed[0]}, in the cell of {exercise.id}."]
-        if exercise.id in everywhere:
-            notes.append(f"Found by its name {exercise.id}: the cell's id is missing or changed.")
-        return [exercise.id], notes
+                return (
+                    renamed,
+                    [*notes, f"Found as {renamed[0]}, in the cell of {exercise.id}."],
+                    False,
+                )
+        return [exercise.id], notes, exercise.id in everywhere
 
     def _mentioned(self, exercise: Exercise) -> bool:
         """Does some cell belong to the exercise or define its name?"""
+        return any(self._belongs(cell, exercise) for cell in self.cells)
+
+    def _belongs(self, cell: Cell, exercise: Exercise) -> bool:
         defines = re.compile(rf"^(def|class)\s+{exercise.id}\b|^{exercise.id}\s*=", re.M)
-        return any(c.exercise == exercise.id or defines.search(c.source) for c in self.cells)
+        return cell.exercise == exercise.id or bool(defines.search(cell.source))
 
 
 def _functions(cell: Cell, defined: list[str]) -> list[str]:
@@ -184,12 +257,33 @@ def _functions(cell: Cell, defined: list[str]) -> list[str]:
     return [name for name in defined if re.search(rf"^(def|class) {name}\b", cell.source, re.M)]
 
 
+PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun", "%%memit", "%%ipytest")
+
+
 def _plain_python(source: str) -> str:
-    """Without notebook magics and shell lines, which mean nothing to Python."""
-    lines = source.splitlines()
+    """Python that does what the cell does, with magics and shell lines doing nothing."""
+    lines = source.lstrip("\n").splitlines()
     if lines and lines[0].startswith("%%"):
-        return ""
-    return "\n".join("pass" if re.match(r"\s*[%!?]", line) else line for line in lines)
+        if lines[0].split()[0] not in PYTHON_CELLS:
+            return ""  # another language, or a file to write
+        source = "\n".join(["", *lines[1:]])
+    if _is_python(source):
+        return source  # a line of it may well begin with %
+    with contextlib.suppress(Exception):  # its parser may stumble over anything
+        from IPython.core.inputtransformer2 import TransformerManager
+
+        return TransformerManager().transform_cell(source)
+    return source
+
+
+def _is_python(source: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as an invalid escape in the student's text
+            ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def _seed_for(seed: int, exercise_id: str) -> int:
@@ -201,7 +295,7 @@ def _ungraded(exercise: Exercise, sentence: str) -> Grade:
     return _graded(Outcome(exercise, "not attempted"), [sentence])
 
 
-def _graded(outcome: Outcome, notes: list[str]) -> Grade:
+def _graded(outcome: Outcome, notes: list[str], found_by_name: bool = False) -> Grade:
     bundle = report.bundle(outcome)
     return Grade(
         outcome.exercise.id,
@@ -212,6 +306,7 @@ def _graded(outcome: Outcome, notes: list[str]) -> Grade:
         bundle["text/plain"],
         bundle["text/html"],
         notes,
+        found_by_name,
     )
 
 

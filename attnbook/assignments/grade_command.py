@@ -15,7 +15,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from attnbook.assignments import exports, feedback
-from attnbook.assignments.assignment import AssignmentError, load
+from attnbook.assignments.assignment import AssignmentError, counted, load
 from attnbook.assignments.grade import Graded, grade_folder, read_seed
 from attnbook.assignments.sandbox import Limits, can_limit
 
@@ -96,11 +96,25 @@ def run(options: argparse.Namespace) -> int:
     exports.write_moodle(out / "moodle.csv", assignment, graded, roster)
     feedback.write_pages(out, assignment, graded)
     mean = sum(one.points for one in graded) / len(graded) if graded else 0
-    count = f"{len(graded)} submission{'' if len(graded) == 1 else 's'}"
-    print(f"{count}, {mean:.1f} of {assignment.total} points on average.")
+    print(
+        f"{counted(len(graded), 'submission')}, {mean:.1f} of {assignment.total} points on average."
+    )
     for name in ("grades.csv", "canvas.csv", "moodle.csv", "class.html", "feedback"):
         print(f"  {out / name}")
+    if roster:
+        _compare(graded, roster)
     if not graded:
         print(f"No notebook was found in {options.submissions}.", file=sys.stderr)
         return 1
     return 0
+
+
+def _compare(graded: list[Graded], roster: list[dict[str, str]]) -> None:
+    """Say who is in the roster without a submission, and the other way round."""
+    found = [exports.find_person(one, roster) for one in graded]
+    missing = [exports.label(person) for person in roster if person not in found]
+    unknown = [one.student for one, person in zip(graded, found, strict=True) if not person]
+    if missing:
+        print("In the roster, and nothing handed in:", "; ".join(missing))
+    if unknown:
+        print("Not in the roster, or there twice (match them by hand):", "; ".join(unknown))

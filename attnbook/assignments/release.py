@@ -6,14 +6,15 @@ from exercises that are not in the assignment is given in a cell of its own.
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import attnbook
-from attnbook.assignments.assignment import Assignment, AssignmentError
+from attnbook.assignments import given
+from attnbook.assignments.assignment import FILE_NAME, Assignment, AssignmentError, counted, load
+from attnbook.assignments.context import CONTEXT
 from attnbook.exercises import get, ids
 from attnbook.exercises.exercise import Exercise
 
@@ -23,8 +24,14 @@ NOTEBOOKS = Path(attnbook.__file__).resolve().parents[1] / "notebooks"
 def release(assignment: Assignment, out: Path) -> list[Path]:
     """Write the student's notebook, the rubric and assignment.json; returns their paths.
 
-    Raises AssignmentError when the course's notebooks are not beside the package.
+    Raises AssignmentError when the course's notebooks are not beside the package, or when another
+    assignment is in the folder: grading needs its file.
     """
+    if (out / FILE_NAME).exists() and load(out) != assignment:
+        raise AssignmentError(
+            f"{out} holds another assignment, and grading needs its {FILE_NAME}: choose another "
+            "--out, or remove the folder if nobody has the notebook yet."
+        )
     out.mkdir(parents=True, exist_ok=True)
     notebook = out / f"{assignment.name}.ipynb"
     text = json.dumps(student_notebook(assignment), indent=1, ensure_ascii=False, sort_keys=True)
@@ -39,14 +46,15 @@ def student_notebook(assignment: Assignment) -> dict[str, Any]:
     exercises = assignment.exercises()
     cells = [_markdown("assignment-title", _title(assignment, exercises))]
     cells.append(_code("assignment-setup", _setup(exercises), tags=["setup"]))
-    given = _given(exercises)
-    if given:
+    names = _given(exercises)
+    if names:
         words = (
             "## Given\n\nThe exercises below may use these functions, which are not asked for here."
         )
-        cells += [_markdown("assignment-given", words), _code("assignment-functions", given)]
+        functions = _code("assignment-functions", given.source(names))
+        cells += [_markdown("assignment-given", words), functions]
     for exercise in exercises:
-        cells += _exercise_cells(exercise, assignment)
+        cells += _exercise_cells(exercise, assignment, names)
     cells.append(_markdown("assignment-end", "## Your result"))
     source = "from attnbook import summary\n\nsummary()"
     cells.append(_code("assignment-summary", source, tags=["summary"]))
@@ -81,67 +89,69 @@ def _title(assignment: Assignment, exercises: list[Exercise]) -> str:
             "",
             "Write your code in place of the `...`, run the cell, then run the check below it. The "
             "check tells you what it tested and what is likely wrong. Keep the names of functions. "
-            "Your grade comes from fresh numbers of the same kind, so code that passes here for "
-            "the right reason passes there.",
+            "An exercise that builds on another is checked with the course's own where yours is "
+            "not right yet, so one mistake costs one exercise. Your grade comes from fresh numbers "
+            "of the same kind, so code that passes here for the right reason passes there.",
+            "",
+            "Where a prompt speaks of something above or below, it means its chapter's page. "
+            "Before you hand in: *Restart Kernel and Run All Cells*, look at the table at the "
+            "end, and save. Hand in this one file.",
+            "",
+            "Does the first cell stop at `import attnbook`? Then this Python does not have the "
+            "course's package: open this notebook from the course's folder, with `make lab`.",
         ]
     )
 
 
 def _setup(exercises: list[Exercise]) -> str:
-    lines = ["import math", "", "import numpy as np"]
-    if any(exercise.library == "torch" for exercise in exercises):
-        lines += ["import torch", "import torch.nn.functional as F", "from torch import nn"]
-    lines += ["", "from attnbook import check"]
+    lines = [*given.imports(exercises), "", "from attnbook import check"]
     if any(exercise.library == "torch" for exercise in exercises):
         lines += ["", "torch.set_num_threads(1)"]
     return "\n".join(lines)
 
 
-def _given(exercises: list[Exercise]) -> str:
-    """Source of what the solutions use from other exercises, each before its use."""
-    inside = {exercise.id for exercise in exercises}
-    order: list[str] = []
-
-    def visit(exercise: Exercise) -> None:
-        for name in sorted(_uses(exercise)):
-            if name not in inside and name not in order:
-                visit(get(name))
-                order.append(name)
-
-    for exercise in exercises:
-        visit(exercise)
-    return "\n\n\n".join(get(name).solution_source for name in order)
+def _given(exercises: list[Exercise]) -> list[str]:
+    """Ids of what the solutions use from exercises that are not asked for, in order of use."""
+    inside = [exercise.id for exercise in exercises]
+    names = [name for exercise in exercises for name in given.needed(exercise, inside)]
+    return list(dict.fromkeys(names))
 
 
-def _uses(exercise: Exercise) -> set[str]:
-    """Ids of other exercises whose names the solution reads."""
-    words = set(re.findall(r"\b[A-Za-z_]\w*\b", _without_docstring(exercise)))
-    return {i for i in ids() if i in words and i != exercise.id and _is_code(i)}
-
-
-def _is_code(exercise_id: str) -> bool:
-    return not isinstance(get(exercise_id).solution, str)
-
-
-def _without_docstring(exercise: Exercise) -> str:
-    doc = None if isinstance(exercise.solution, str) else inspect.getdoc(exercise.solution)
-    source = exercise.solution_source
-    return re.sub(r'"""[\s\S]*?"""', "", source) if doc else source
-
-
-def _exercise_cells(exercise: Exercise, assignment: Assignment) -> list[dict[str, Any]]:
+def _exercise_cells(
+    exercise: Exercise, assignment: Assignment, names: list[str]
+) -> list[dict[str, Any]]:
     cells = _chapter_cells(exercise.chapter)
     prompt, stub = cells.get(f"{exercise.id}-prompt"), cells.get(exercise.id)
     if prompt is None or stub is None:
         raise AssignmentError(f"{exercise.chapter}.ipynb has no prompt or stub of {exercise.id}.")
     _, slots = get(exercise.id).varied(assignment.variant)
-    seed = f", seed={assignment.variant}" if assignment.variant else ""
-    call = f'{exercise.id} = check("{exercise.id}", {exercise.id}{seed})'
+    body = _prompt("".join(prompt["source"]), exercise, slots)
+    body += _quoted(body, {*assignment.points, *names})
+    options = f", seed={assignment.variant}" if assignment.variant else ""
+    if exercise.points != get(exercise.id).points:
+        options += f", points={exercise.points}"
+    call = f'{exercise.id} = check("{exercise.id}", {exercise.id}{options})'
+    shown = CONTEXT.get(exercise.id)
     return [
-        _markdown(f"{exercise.id}-prompt", _prompt("".join(prompt["source"]), exercise, slots)),
+        _markdown(f"{exercise.id}-prompt", body),
+        *([_code(f"{exercise.id}-context", shown.strip())] if shown else []),
         _code(exercise.id, "".join(stub["source"]), exercise=exercise.id, tags=["stub"]),
         _code(f"{exercise.id}-check", call, exercise=exercise.id, tags=["check"]),
     ]
+
+
+def _quoted(body: str, known: set[str]) -> str:
+    """The prompts of other exercises that this one speaks of and that are not in the notebook."""
+    spoken = [i for i in ids() if f"`{i}`" in body and i not in known]
+    parts = []
+    for other in map(get, spoken):
+        cell = _chapter_cells(other.chapter).get(f"{other.id}-prompt")
+        if cell:
+            text = _body("".join(cell["source"]), other)
+            quoted = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+            words = f"> `{other.id}`, of which this speaks, is another exercise of the course:"
+            parts.append(f"\n\n{words}\n>\n{quoted}")
+    return "".join(parts)
 
 
 def _chapter_cells(chapter: str) -> dict[str, dict[str, Any]]:
@@ -158,25 +168,30 @@ def _chapter_cells(chapter: str) -> dict[str, dict[str, Any]]:
 
 def _prompt(source: str, exercise: Exercise, slots: dict[str, str]) -> str:
     """The prompt with this assignment's points and numbers, without links (they lead out of it)."""
-    heading, _, rest = source.partition(f"### {exercise.heading}")
-    body = (rest or heading).strip()
-    lines = body.splitlines()
-    if lines and "min" in lines[0] and "point" in lines[0]:  # the course's own line of facts
-        lines = lines[1:]
-    body = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", "\n".join(lines).strip())
+    body = _body(source, exercise)
     for printed, replaced in slots.items():
         if printed not in body:
             raise AssignmentError(f"The prompt of {exercise.id} has no text {printed!r} to vary.")
         body = body.replace(printed, replaced)
-    facts = f"*{exercise.points} points · about {exercise.minutes} minutes*"
-    return f"## {exercise.heading}\n\n{facts}\n\n{body}"
+    chapter = int(exercise.chapter.split("-")[0])
+    facts = f"{counted(exercise.points, 'point')} · about {counted(exercise.minutes, 'minute')}"
+    return f"## {exercise.heading}\n\n*{facts} · from chapter {chapter}*\n\n{body}"
+
+
+def _body(source: str, exercise: Exercise) -> str:
+    """What the chapter's prompt asks, without heading, facts and links."""
+    heading, _, rest = source.partition(f"### {exercise.heading}")
+    lines = (rest or heading).strip().splitlines()
+    if lines and "min" in lines[0] and "point" in lines[0]:  # the course's own line of facts
+        lines = lines[1:]
+    return re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", "\n".join(lines).strip())
 
 
 def rubric_page(assignment: Assignment) -> str:
     """How each exercise is graded, and room for prose questions."""
     lines = [f"# Rubric · {assignment.name}", ""]
     for exercise in assignment.exercises():
-        lines += [f"## {exercise.heading} ({exercise.points} points)", ""]
+        lines += [f"## {exercise.heading} ({counted(exercise.points, 'point')})", ""]
         if exercise.probes:
             lines += ["Full points when all of these hold, on fresh numbers; none otherwise:", ""]
             lines += [f"- {probe.says}" for probe in exercise.probes]

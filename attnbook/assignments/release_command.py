@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from attnbook.assignments.assignment import Assignment, AssignmentError, choose, points_for
+from attnbook.assignments.assignment import Assignment, AssignmentError, choose, counted, points_for
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +47,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"attnbook: {error}", file=sys.stderr)
         return 2
     for exercise in assignment.exercises():
-        print(f"  {exercise.number:<6}{exercise.id:<34}{exercise.points:>3} points")
-    print(
-        f"{len(points)} exercises, {assignment.total} points, about {assignment.minutes} minutes."
-    )
+        print(f"  {exercise.number:<6}{exercise.id:<34}{counted(exercise.points, 'point'):>9}")
+    parts = counted(len(points), "exercise"), counted(assignment.total, "point")
+    print(f"{', '.join(parts)}, about {counted(assignment.minutes, 'minute')}.")
     print("Hand out   ", paths[0])
     print("Keep       ", paths[2], "(grading needs it) and", paths[1])
     return 0

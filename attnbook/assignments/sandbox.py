@@ -29,7 +29,7 @@ class Limits:
 
     seconds_per_cell: float = 60.0
     seconds_in_all: float = 600.0  # of processor time, per process
-    memory_bytes: int = 4 * 1024**3
+    memory_bytes: int = 4 * 1024**3  # beside what the libraries take
     enforced: bool = True  # False only where the system cannot, and --trusted was given
 
 
@@ -49,7 +49,7 @@ def can_limit() -> bool:
 class Sandbox:
     """One process with one submission in it; a context manager."""
 
-    def __init__(self, limits: Limits):
+    def __init__(self, limits: Limits, libraries: tuple[str, ...] = ("numpy",)):
         self.limits = limits
         self.folder = tempfile.mkdtemp(prefix="submission-")
         settings = {
@@ -57,6 +57,7 @@ class Sandbox:
             "memory_bytes": limits.memory_bytes,
             "cpu_seconds": int(limits.seconds_in_all),
             "site_packages": _site_packages(),
+            "libraries": libraries,  # loaded first: what they take does not count
         }
         # -I: no user site, no PYTHON* variables, no script folder on the path; -S: no .pth files.
         self.process = subprocess.Popen(

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 LARGEST_FILE = 50 * 1024 * 1024
+NOTEBOOK = r"\.ipynb(\.txt|\.json)?$"  # some browsers add an ending of their own
+OTHER_FILES = {".py", ".txt", ".json", ".html", ".pdf", ".docx", ".zip", ".gz", ".7z", ".rar"}
 
 
 @dataclass(frozen=True)
@@ -43,36 +45,74 @@ def collect(folder: Path, exercise_ids: list[str]) -> list[Submission]:
     """All submissions below a folder, by student, each student once.
 
     STUDENT.ipynb, STUDENT/anything.ipynb, and the names that Moodle and Canvas give to downloads
-    are understood. Of several notebooks of one student the newest counts, with a note.
+    are understood. Of several notebooks of one student the newest counts, with a note. Who handed
+    in something else is listed too, with the reason.
     """
-    found: dict[str, list[Path]] = {}
-    for path in sorted(folder.rglob("*.ipynb")):
-        if ".ipynb_checkpoints" in path.parts or not path.is_file():
-            continue
-        found.setdefault(student_of(path, folder), []).append(path)
-    empty = [d for d in sorted(folder.iterdir()) if d.is_dir() and not any(d.rglob("*.ipynb"))]
+    notebooks: dict[str, list[Path]] = {}
+    others: dict[str, list[Path]] = {}
+    paths = [path for path in sorted(folder.rglob("*")) if not _hidden(path, folder)]
+    names = _students(paths, folder)
+    for path, student in names.items():
+        if path.is_file() and re.search(NOTEBOOK, path.name, re.I):
+            notebooks.setdefault(student, []).append(path)
+        elif path.is_dir() or path.suffix.lower() in OTHER_FILES:
+            others.setdefault(student, []).append(path)
     submissions = [
-        Submission(student_of(d / "none.ipynb", folder), d, problem="there is no notebook in it")
-        for d in empty
-        if not d.name.startswith(".")
+        Submission(student, paths[0], problem=_no_notebook(paths))
+        for student, paths in others.items()
+        if student not in notebooks
     ]
-    for student, paths in found.items():
+    for student, paths in notebooks.items():
         newest = max(paths, key=lambda path: (path.stat().st_mtime, str(path)))
-        notes = ()
+        notes = []
         if len(paths) > 1:
-            notes = (f"{len(paths)} notebooks were handed in; the newest, {newest.name}, counts.",)
-        submissions.append(read(student, newest, exercise_ids, notes))
+            notes = [f"{len(paths)} notebooks were handed in; the newest, {newest.name}, counts."]
+        if re.match(r"\w+?_LATE_\d+_\d+_", newest.name):
+            notes.append("Canvas marks it as late.")
+        submissions.append(read(student, newest, exercise_ids, tuple(notes)))
     return sorted(submissions, key=lambda submission: submission.student)
+
+
+def _hidden(path: Path, folder: Path) -> bool:
+    parts = path.relative_to(folder).parts
+    return any(part.startswith(".") or part == "__MACOSX" for part in parts)
+
+
+def _no_notebook(paths: list[Path]) -> str:
+    files = [path.name for path in paths if not path.is_dir()]
+    return "there is no notebook in it" + (f", but {', '.join(files[:5])}" if files else "")
+
+
+def _students(paths: list[Path], folder: Path) -> dict[Path, str]:
+    """The student of every path; two of one name, which Moodle numbers, are told apart."""
+    names = {path: student_of(path, folder) for path in paths}
+    numbers: dict[str, set[str]] = {}
+    for path, name in names.items():
+        numbers.setdefault(name, set()).add(moodle_number(path.relative_to(folder).as_posix()))
+    return {
+        path: f"{name} ({moodle_number(path.relative_to(folder).as_posix())})"
+        if len(numbers[name]) > 1
+        else name
+        for path, name in names.items()
+    }
+
+
+def moodle_number(path: str) -> str:
+    """The number by which Moodle's downloads tell participants apart, or nothing."""
+    found = re.search(r"_(\d+)_assignsubmission_", path)
+    return found.group(1) if found else ""
 
 
 def student_of(path: Path, folder: Path) -> str:
     """The student's name as the file or folder names give it."""
     parts = path.relative_to(folder).parts
-    name = parts[0] if len(parts) > 1 else path.stem
-    moodle = re.match(r"(.+?)_\d+_assignsubmission_file", name)
+    name = parts[0]
+    if len(parts) == 1 and not path.is_dir():
+        name = re.sub(rf"{NOTEBOOK}|\.[^.]*$", "", name, count=1, flags=re.I)
+    moodle = re.match(r"(.+?)_\d+_assignsubmission_", name)
     if moodle:
         return moodle.group(1)
-    canvas = re.match(r"([a-z]+?)(?:_LATE)?_(\d+)_\d+_.+", name)
+    canvas = re.match(r"([^\W_]+?)(?:_LATE)?_(\d+)_\d+_.+", name)
     return f"{canvas.group(1)}_{canvas.group(2)}" if canvas else name
 
 
@@ -81,7 +121,7 @@ def read(student: str, path: Path, exercise_ids: list[str], notes: tuple[str, ..
     try:
         if path.stat().st_size > LARGEST_FILE:
             return Submission(student, path, problem="the file is larger than 50 MB", notes=notes)
-        data = json.loads(path.read_text(encoding="utf-8", errors="replace"))
+        data = json.loads(path.read_text(encoding="utf-8-sig", errors="replace"))
         raw = data["cells"]
         if not isinstance(raw, list):
             raise TypeError("cells is not a list")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import html
 import os
@@ -25,11 +26,12 @@ def strict() -> bool:
     )
 
 
-def check(exercise_id: str, candidate: Any, seed: int = 0) -> Any:
+def check(exercise_id: str, candidate: Any, seed: int = 0, points: int | None = None) -> Any:
     """Say whether `candidate` solves the exercise, and if not, what is wrong and why.
 
     Returns the candidate if it is right, else the course's own, so that later cells work.
     An answer (a number or a choice) is always returned as it is.
+    An assignment gives its own `seed` for the numbers, and its own `points`.
     Raises CheckFailed in strict mode (ATTNBOOK_STRICT=1) unless the exercise is passed.
     """
     exercise = _find(exercise_id)
@@ -38,6 +40,8 @@ def check(exercise_id: str, candidate: Any, seed: int = 0) -> Any:
     if _was_given(candidate, exercise_id):
         return _rerun(exercise, candidate)
     exercise, _ = exercise.varied(seed)
+    if points is not None:
+        exercise = dataclasses.replace(exercise, points=points)
     outcome = engine.grade(exercise, candidate, seed)
     _progress[exercise_id] = outcome
     back = _handed_back(exercise, candidate, outcome)

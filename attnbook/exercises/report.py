@@ -237,7 +237,7 @@ def summary_bundle(outcomes: Mapping[str, Outcome | None]) -> dict[str, str]:
 
     rows, points, total = [], 0, 0
     for exercise_id, outcome in outcomes.items():
-        exercise = get(exercise_id)
+        exercise = outcome.exercise if outcome else get(exercise_id)
         sign, word = _WORDS[outcome.status if outcome else "not attempted"]
         got = outcome.points if outcome else 0
         points, total = points + got, total + exercise.points
