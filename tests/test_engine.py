@@ -9,6 +9,7 @@ import pytest
 
 from attnbook.exercises import engine, get, grade, report
 from attnbook.exercises.exercise import Mistake
+from attnbook.exercises.run import describe
 from attnbook.numpy_attention import softmax
 
 SCORES = np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
@@ -372,3 +373,11 @@ def test_a_list_of_rows_and_a_stumbling_symptom_cost_no_verdict():
     stumbles = Mistake("stumbles", None, "", symptom=lambda call, result: result.value["no"])
     broken = dataclasses.replace(exercise, mistakes=(stumbles, *exercise.mistakes))
     assert engine.grade(broken, lambda scores, axis=-1: scores).status == "failed"
+
+
+def test_an_attribute_is_no_notebook_variable():
+    scope = {"np": np, "T": np.ones(3), "softmax": softmax}
+    exec("def mine(scores, axis=-1):\n    return np.asarray(scores).T", scope)
+    assert describe(scope["mine"])["globals"] == []
+    exec("def mine(scores, axis=-1):\n    return T", scope)
+    assert describe(scope["mine"])["globals"] == ["T"]

@@ -6,6 +6,7 @@ python tools/build_site.py            SOLUTIONS=no in the environment withholds 
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -58,6 +59,9 @@ def is_stale(html: Path, root: Path = ROOT) -> bool:
     return any(path.stat().st_mtime > built for name in EVERYWHERE for path in root.glob(name))
 
 
+_WARNING = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b")
+
+
 def build(root: Path = ROOT, output: Path | None = None, verbose: bool = False) -> Path:
     """Build, and return the folder of the site. Exits with the build's messages when it fails."""
     build_folder = (output or root) / "_build"
@@ -76,6 +80,7 @@ def build(root: Path = ROOT, output: Path | None = None, verbose: bool = False) 
     if done.returncode or absent:
         # The next build must meet the same warnings again.
         forget(build_folder)
+        print(*(line for line in done.stdout.splitlines() if _WARNING.search(line)), sep="\n")
         print(*(f"missing from the built site: {page}" for page in absent), sep="\n")
         sys.exit("The site was not built: see the messages above.")
     front = toc_pages(root)[0]

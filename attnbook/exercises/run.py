@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import dis
 import inspect
 import io
 import linecache
@@ -294,7 +295,12 @@ def _globals_read(candidate: Any) -> list[str]:
         return []
     scope = candidate.__globals__
     codes = [code, *(const for const in code.co_consts if inspect.iscode(const))]
-    names = {name for part in codes for name in part.co_names if name in scope}
+    names = {
+        step.argval
+        for part in codes
+        for step in dis.get_instructions(part)
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and step.argval in scope  # no attributes
+    }
     return sorted(
         name
         for name in names
