@@ -110,7 +110,7 @@ class Softmax:
     [
         (returns_none, "returns nothing", "It returned None"),
         (returns_list, "wrong type", "a list; expected a NumPy array"),
-        (returns_tuple, "wrong type", "2 separate values; expected a NumPy array"),
+        (returns_tuple, "wrong type", "2 separate values; expected a NumPy array."),
         (returns_text, "wrong type", "is text; expected a NumPy array"),
         (returns_wide, "dtype not kept", "float64; expected float32"),
         (raises, "raises an error", "`return np.exp(scores) @ np.ones(99)`"),

@@ -81,8 +81,8 @@ def _compare_leaf(got, got_kind, expected, expected_kind, name, tolerance) -> Di
     if isinstance(got, tuple) and expected_kind in ("array", "tensor"):
         return Difference(
             "type",
-            f"{name} is {len(got)} separate values; expected {article(expected_kind)}: "
-            "`stack` makes one array of rows of equal length.",
+            f"{name} is {len(got)} separate values; expected {article(expected_kind)}. "
+            "(If they are its rows, `stack` joins them.)",
         )
     if expected_kind in ("array", "tensor", "number") and got_kind not in numeric:
         want = "a number" if scalar else article(expected_kind)
