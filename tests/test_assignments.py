@@ -378,7 +378,7 @@ def test_a_prompt_speaks_of_nothing_that_is_not_in_the_notebook(exercise_id):
     code = "\n".join("".join(c["source"]) for c in cells.values() if c["cell_type"] == "code")
     stub = prompt.split("\n> ")[0]
     if re.search(r"\bthe picture\b", stub):
-        assert f"{exercise_id}-context" in cells
+        assert f"{exercise_id}-context-1" in cells
     spoken = set(re.findall(r"`([a-z_]\w{3,})`", prompt))
     functions = {n for n in spoken & _defined_in_chapter(get(exercise_id).chapter)
                  if re.search(rf"^def {n}\b", _chapter_code(exercise_id), re.M)}  # fmt: skip

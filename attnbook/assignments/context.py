@@ -1,6 +1,7 @@
-"""What a prompt speaks of and its chapter shows: a cell that stands before it in an assignment.
+"""What a prompt speaks of and its chapter shows: what stands before it in an assignment.
 
-Most prompts stand alone. These few point at something on the chapter's page.
+Most prompts stand alone. These few point at something on the chapter's page. A line
+`# %%` begins another cell: a figure is drawn at the end of its own.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ attention = np.array(  # row: the word that looks, column: the word that is look
     ]
 )
 heatmap(attention, rows=words, columns=words, title="Who takes from whom?")
+# %%
 for word, row in zip(words, attention, strict=True):
     print(f"{word:>6}", " ".join(f"{weight:.2f}" for weight in row))
 """,

@@ -131,10 +131,11 @@ def _exercise_cells(
     if exercise.points != get(exercise.id).points:
         options += f", points={exercise.points}"
     call = f'{exercise.id} = check("{exercise.id}", {exercise.id}{options})'
-    shown = CONTEXT.get(exercise.id)
+    shown = CONTEXT.get(exercise.id, "").strip()
+    parts = shown.split("\n# %%\n") if shown else []
     return [
         _markdown(f"{exercise.id}-prompt", body),
-        *([_code(f"{exercise.id}-context", shown.strip())] if shown else []),
+        *(_code(f"{exercise.id}-context-{n}", part) for n, part in enumerate(parts, 1)),
         _code(exercise.id, "".join(stub["source"]), exercise=exercise.id, tags=["stub"]),
         _code(f"{exercise.id}-check", call, exercise=exercise.id, tags=["check"]),
     ]
