@@ -156,6 +156,10 @@ def _weights_cut_off(query, key, value, mask=None):
     return weights.detach() @ value, weights.detach()
 
 
+def _all_cut_off(query, key, value, mask=None):
+    return batched_attention(query.detach(), key.detach(), value.detach(), mask)
+
+
 def _three_axes_only(query, key, value, mask=None):
     scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
     weights = _weigh(scores, mask)
@@ -625,6 +629,14 @@ BATCHED_ATTENTION = Exercise(
             _weights_cut_off,
             "The numbers are right, but no gradient reaches query and key: `.detach()`, `.data` or a "
             "detour through NumPy cuts it off.",
+            "Compute with tensors from beginning to end.",
+            ONE_PAGE,
+        ),
+        Mistake(
+            "all cut off from the gradient",
+            _all_cut_off,
+            "The numbers are right, but no gradient reaches query, key or value: `.detach()`, `.data` "
+            "or a detour through NumPy cuts it off.",
             "Compute with tensors from beginning to end.",
             ONE_PAGE,
         ),
@@ -1291,6 +1303,17 @@ def _weights_down_the_columns(query, key, value, mask):
     return _weigh(scores, mask, -2)
 
 
+def _scaled_by_the_values(query, key, value, grad_output, mask=None):
+    times = math.sqrt(query.shape[-1]) / math.sqrt(value.shape[-1])
+    grad_query, grad_key, grad_value = attention_backward(query, key, value, grad_output, mask)
+    return grad_query * times, grad_key * times, grad_value
+
+
+def _value_scaled_too(query, key, value, grad_output, mask=None):
+    grad_query, grad_key, grad_value = attention_backward(query, key, value, grad_output, mask)
+    return grad_query, grad_key, grad_value / math.sqrt(query.shape[-1])
+
+
 def _grad_output_ignored(query, key, value, grad_output, mask=None):
     return attention_backward(query, key, value, torch.ones_like(grad_output), mask)
 
@@ -1500,6 +1523,18 @@ ATTENTION_BACKWARD = Exercise(
             "`grad_query` and `grad_key` are multiplied by √d_k. A division stays a division on the way "
             "back.",
             "Divide `grad_scores` by `math.sqrt(query.shape[-1])`.",
+        ),
+        Mistake(
+            "scaled by the width of the values",
+            _scaled_by_the_values,
+            "You divide by √d_v. On the way forward the scores were divided by √d_k.",
+            "Divide `grad_scores` by `math.sqrt(query.shape[-1])`.",
+        ),
+        Mistake(
+            "values scaled too",
+            _value_scaled_too,
+            "`grad_value` is divided by √d_k. The values never pass through the scaling.",
+            "Divide `grad_scores` only.",
         ),
         Mistake(
             "weights of scores that are not scaled",
@@ -1713,6 +1748,13 @@ def _layer(split=split_heads, merge=merge_heads, mask_for=lambda mask: mask[:, N
     return layer
 
 
+def _scaled_by_the_whole_width(x, lengths, n_heads):
+    heads = split_heads(x, n_heads)
+    mask = torch.arange(x.shape[1]) < lengths[:, None]
+    output, _ = batched_attention(heads / math.sqrt(n_heads), heads, heads, mask[:, None, None, :])
+    return merge_heads(output)
+
+
 def _mask_bare(x, lengths, n_heads):
     return _layer(mask_for=lambda mask: mask)(x, lengths, n_heads)
 
@@ -1883,6 +1925,13 @@ REPAIRED_LAYER = Exercise(
             _one_head_only,
             "The result is that of a single head of full width.",
             "Split into `n_heads` heads.",
+            HEADS,
+        ),
+        Mistake(
+            "scaled by the whole width",
+            _scaled_by_the_whole_width,
+            "The scores are divided by √d_model. A head's dot products have d_k terms.",
+            "Divide by √d_k, the width of a head; your `batched_attention` does it.",
             HEADS,
         ),
         Mistake(

@@ -152,6 +152,11 @@ def _inverted(mask, x, n_heads):
     return None if mask is None else ~np.expand_dims(mask, -3)
 
 
+def _inverted_with_zeros(x, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    """As with chapter 7's function, which gives zeros where nothing may be seen."""
+    return multi_head_attention(x, w_q, w_k, w_v, w_o, n_heads, None if mask is None else ~mask)
+
+
 def _transposed_mask(mask, x, n_heads):
     if mask is None:
         return None
@@ -266,11 +271,12 @@ def _batches(rng):
         _case(rng, (5,), 4, 6, 2),
         _case(rng, (3,), 2, 20, 5),
         _case(rng, (2, 3), 4, 10, 5),
+        _case(rng, (4,), 1, 6, 3),
     ]
 
 
 def _one_token(rng):
-    return [_case(rng, (), 1, 2, 2), _case(rng, (4,), 1, 6, 3)]
+    return [_case(rng, (), 1, 2, 2), _case(rng, (), 1, 6, 3)]
 
 
 def _columns(rng):
@@ -501,6 +507,13 @@ MULTI_HEAD_ATTENTION = Exercise(
             WHAT_A_HEAD_IS,
         ),
         Mistake(
+            "output matrix transposed",
+            _wrong(out=lambda merged, w_o: merged @ w_o.T),
+            "The heads side by side are multiplied by the transpose of w_o.",
+            "The last line is `merged @ w_o`: the columns of the merged heads meet the rows of w_o.",
+            W_O,
+        ),
+        Mistake(
             "softmax over the queries",
             _wrong(weigh=_weigh_over(-2)),
             "The softmax runs along the axis of queries: columns sum to one where rows should.",
@@ -522,6 +535,13 @@ MULTI_HEAD_ATTENTION = Exercise(
         Mistake(
             "mask inverted",
             _wrong(mask_for=_inverted),
+            "The mask is read the wrong way round: what may be seen is hidden.",
+            "True = may attend. Hide where the mask is False.",
+            MASKS,
+        ),
+        Mistake(
+            "mask inverted, empty rows zero",
+            _inverted_with_zeros,
             "The mask is read the wrong way round: what may be seen is hidden.",
             "True = may attend. Hide where the mask is False.",
             MASKS,
@@ -838,6 +858,22 @@ class _NoGradients(MultiHeadSelfAttention):
             return super().forward(x, mask)
 
 
+class _Frozen(MultiHeadSelfAttention):
+    """The output projection asks for no gradient."""
+
+    def __init__(self, d_model, n_heads):
+        super().__init__(d_model, n_heads)
+        self.w_o.requires_grad_(False)
+
+
+class _NoSuper(MultiHeadSelfAttention):
+    """super().__init__() is not called before the layers are made."""
+
+    def __init__(self, d_model, n_heads):
+        self.n_heads = n_heads
+        self.w_q = nn.Linear(d_model, d_model)
+
+
 class _InputAdded(MultiHeadSelfAttention):
     """With the residual path of a transformer block."""
 
@@ -1072,6 +1108,21 @@ MULTI_HEAD_SELF_ATTENTION = Exercise(
         Probe("dtype", "a float32 module gives float32 output", _module_float32),
     ),
     mistakes=(
+        Mistake(
+            "super().__init__() not called",
+            _NoSuper,
+            "A module can take in layers only after `nn.Module` has been prepared.",
+            "Begin `__init__` with `super().__init__()`.",
+            MODULE,
+        ),
+        Mistake(
+            "a parameter frozen",
+            _Frozen,
+            "One of the parameters asks for no gradient (`requires_grad` is False), so it could never "
+            "be trained.",
+            "Leave the parameters as `nn.Linear` makes them.",
+            MODULE,
+        ),
         Mistake(
             "view instead of transpose at the split",
             _wrong_module(split=_module_split_by_view),
@@ -1440,6 +1491,21 @@ def _cut_along_columns(in_proj_weight, in_proj_bias, out_proj_weight, out_proj_b
     return _imported(weights, in_proj_bias.chunk(3), out_proj_weight, out_proj_bias)
 
 
+def _chunked_along_columns(in_proj_weight, in_proj_bias, out_proj_weight, out_proj_bias):
+    w_q, w_k, w_v = in_proj_weight.chunk(3, dim=1)
+    return _imported((w_q, w_k, w_v), in_proj_bias.chunk(3), out_proj_weight, out_proj_bias)
+
+
+def _biases_reversed(in_proj_weight, in_proj_bias, out_proj_weight, out_proj_bias):
+    biases = in_proj_bias.chunk(3)[::-1]
+    return _imported(in_proj_weight.chunk(3), biases, out_proj_weight, out_proj_bias)
+
+
+def _output_left_out(in_proj_weight, in_proj_bias, out_proj_weight, out_proj_bias):
+    state = from_module_state(in_proj_weight, in_proj_bias, out_proj_weight, out_proj_bias)
+    return {name: tensor for name, tensor in state.items() if not name.startswith("w_o")}
+
+
 def _zero_biases(in_proj_weight, in_proj_bias, out_proj_weight, out_proj_bias):
     zeros = torch.zeros_like(out_proj_bias)
     return _imported(in_proj_weight.chunk(3), [zeros] * 3, out_proj_weight, zeros)
@@ -1562,6 +1628,13 @@ FROM_MODULE_STATE = Exercise(
             "Cut along axis 0: `in_proj_weight.chunk(3)`.",
         ),
         Mistake(
+            "cut along the columns with chunk",
+            _chunked_along_columns,
+            "You cut along the columns. The columns are the inputs, which all three share; the rows "
+            "are the outputs.",
+            "Cut along axis 0: `in_proj_weight.chunk(3)`.",
+        ),
+        Mistake(
             "reshaped after a transpose",
             _viewed_as_columns,
             "A transpose before the reshape cuts every row into pieces: the blocks are mixed up.",
@@ -1578,6 +1651,18 @@ FROM_MODULE_STATE = Exercise(
             _biases_in_another_order,
             "The weights are right, but the biases stand in another order.",
             "The biases are stacked like the weights: queries, keys, values.",
+        ),
+        Mistake(
+            "biases reversed",
+            _biases_reversed,
+            "The weights are right, but the biases are taken as values, keys, queries.",
+            "The biases are stacked like the weights: queries, keys, values.",
+        ),
+        Mistake(
+            "output projection left out",
+            _output_left_out,
+            "The output projection is missing: its weight and its bias.",
+            'Add `"w_o.weight"` and `"w_o.bias"`, which come as they are.',
         ),
         Mistake(
             "biases set to zero",
@@ -1664,6 +1749,19 @@ def _mean_left(weight, n_heads, head):
     return ablated
 
 
+def _nearly_zero(weight, n_heads, head):
+    ablated = weight.clone()
+    ablated[:, _block(n_heads, head, weight.shape[1] // n_heads)] *= 1e-9
+    return ablated
+
+
+def _square_only(weight, n_heads, head):
+    ablated = weight.clone()
+    own = _block(n_heads, head, weight.shape[1] // n_heads)
+    ablated[own, own] = 0
+    return ablated
+
+
 def _unchanged(weight, n_heads, head):
     return weight.clone()
 
@@ -1703,6 +1801,7 @@ ABLATE_HEAD = Exercise(
             "values",
             "the columns that read this head are zero, all others as they were",
             _weights_to_ablate,
+            tolerance=1e-15,
             cause="Head h owns the columns h·d_k to (h+1)·d_k of the stored weight (out, in).",
         ),
     ),
@@ -1713,6 +1812,32 @@ ABLATE_HEAD = Exercise(
             "You set rows to zero. nn.Linear stores its weight as (out, in): a row belongs to an "
             "*output*, so this silences some outputs of all heads.",
             "The head's numbers come in through the columns.",
+        ),
+        Mistake(
+            "rows and columns",
+            _blanked(rows=_block, columns=_block),
+            "You set the head's rows to zero as well as its columns. A row belongs to an *output*, "
+            "and every head writes to it.",
+            "Set the columns only.",
+        ),
+        Mistake(
+            "only where rows and columns meet",
+            _square_only,
+            "Only the square where the head's rows and columns meet is zero. The head reaches *every* "
+            "output, so its columns are zero from top to bottom.",
+            "Index with `[:, start:stop]`.",
+        ),
+        Mistake(
+            "last column forgotten",
+            _blanked(columns=lambda n_heads, head, d_k: slice(head * d_k, (head + 1) * d_k - 1)),
+            "The last column of the head is left: a slice does not include its end.",
+            "The block is `head * d_k : (head + 1) * d_k`.",
+        ),
+        Mistake(
+            "nearly zero",
+            _nearly_zero,
+            "The head's columns are very small, but not zero: the head still whispers.",
+            "Set them to 0.",
         ),
         Mistake(
             "interleaved columns",
