@@ -127,6 +127,7 @@ BREAKS = [
     ("plain_markdown_only", say("See {ref}`there`.")),
     ("plain_markdown_only", say("(there)=\n# Good")),
     ("plain_markdown_only", say("<!-- strip -->")),
+    ("emphasis_closes", say("*Predict: who bites the* dragon*?*")),
     ("details_are_well_formed", say(FOLD.format("## A heading"))),
     ("details_are_well_formed", say(FOLD.format("A heading\n==="))),
     ("details_are_well_formed", say(FOLD.format("<h3>A heading</h3>"))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from markdown_it import MarkdownIt
 from nbformat import NotebookNode
 
 from tools.cells import markdown_cells
@@ -77,4 +78,22 @@ def html_pictures_say_what_they_show(notebook: NotebookNode, slug: str) -> Itera
             yield f"cell {cell.id}: a picture without alt text"
 
 
-MARKDOWN_RULES = (plain_markdown_only, details_are_well_formed, html_pictures_say_what_they_show)
+def emphasis_closes(notebook: NotebookNode, slug: str) -> Iterator[str]:
+    """A star that opens or closes nothing is shown as a star."""
+    parser = MarkdownIt("commonmark").enable("table")
+    for cell in markdown_cells(notebook):
+        text = re.sub(
+            r"\$\$.*?\$\$|\$[^$\n]+\$", "x", cell.source, flags=re.S
+        )  # maths has stars too
+        for token in parser.parse(text):
+            for part in token.children or []:
+                if part.type == "text" and "*" in part.content:
+                    yield f"cell {cell.id} shows a bare star: {part.content.strip()[:60]}"
+
+
+MARKDOWN_RULES = (
+    plain_markdown_only,
+    details_are_well_formed,
+    html_pictures_say_what_they_show,
+    emphasis_closes,
+)
