@@ -132,7 +132,7 @@ def test_without_torch_the_doctor_says_which_chapters_run(machine):
     assert status == 1
     assert problems(found) == {"package:torch"}
     torch = found["package:torch"]
-    assert torch["found"] == "not installed: chapters 6 to 21 need it; chapters 0 to 5 run without"
+    assert torch["found"] == "not installed: chapters 7 to 21 need it; chapters 0 to 6 run without"
     assert f"{machine.python} -m pip install torch=={bounds.locked('torch')}" in torch["mend"]
     assert found["device"]["status"] == "info"
 
@@ -402,7 +402,7 @@ def test_the_table_wraps_what_was_found_and_never_what_is_to_be_typed():
     assert f"         mend: {'a ' * 60}" in lines
     assert all(len(line) <= 60 for line in lines if "mend" not in line and "1 problem" not in line)
     assert lines[-1].startswith("1 problem.")
-    assert "Chapters 0 to 5 run" in lines[-1]
+    assert "Chapters 0 to 6 run" in lines[-1]
 
 
 def test_json_has_its_keys():
