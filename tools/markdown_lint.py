@@ -83,7 +83,7 @@ def emphasis_closes(notebook: NotebookNode, slug: str) -> Iterator[str]:
     parser = MarkdownIt("commonmark").enable("table")
     for cell in markdown_cells(notebook):
         text = re.sub(
-            r"\$\$.*?\$\$|\$[^$\n]+\$", "x", cell.source, flags=re.S
+            r"\$\$.*?\$\$|\$[^$\n]+\$", "$x$", cell.source, flags=re.S
         )  # maths has stars too
         for token in parser.parse(text):
             for part in token.children or []:
