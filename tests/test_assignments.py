@@ -631,3 +631,19 @@ def test_exercises_in_torch_are_graded_within_the_limits(exercise_id, tmp_path):
     graded = grade_submission(submission, assignment, 1, Limits(memory_bytes=200 * 1024**2))
     assert graded.grades[0].status == "passed", graded.grades[0].message
     assert graded.notes == []
+
+
+def test_a_system_without_limits_is_refused_unless_trusted(tmp_path, released, monkeypatch, capsys):
+    from attnbook.assignments import grade_command
+    from attnbook.cli import main
+
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "ada.ipynb").write_text((released / "hw.ipynb").read_text())
+    monkeypatch.setattr(grade_command, "can_limit", lambda: False)
+    command = ["grade", str(tmp_path / "all"), "--assignment", str(released)]
+    command += ["--out", str(tmp_path / "out"), "--workers", "1"]
+    assert main(command) == 2
+    assert "--trusted" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main([*command, "--trusted"]) == 0
+    assert (tmp_path / "out" / "grades.csv").exists()
