@@ -7,6 +7,7 @@ from torch import nn
 
 from attnbook.exercises import engine, grade
 from attnbook.exercises.exercise import Call, Exercise, Finding, Mistake, Probe
+from attnbook.exercises.run import encode
 
 COMMON = {
     "number": "0.0",
@@ -335,3 +336,9 @@ def test_modules_are_built_loaded_and_called_more_than_once():
     other = engine.grade(AFFINE, type("Other", (nn.Module,), {"__init__": lambda self, w: None}))
     assert other.status == "error"
     assert "Traceback" not in other.message
+
+
+def test_a_list_that_is_no_table_is_taken_apart():
+    value, kind = encode([[[1.0, 2.0]], [[3.0], [4.0]]])
+    assert [part.shape for part in value] == [(1, 2), (2, 1)]
+    assert kind == ("list", "list")

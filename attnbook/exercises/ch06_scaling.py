@@ -362,6 +362,33 @@ SCALED_SCORES = Exercise(
             "Divide by the root of the *number of entries*, not by the length of the arrow.",
         ),
         Mistake(
+            "divided by the lengths of the queries",
+            lambda query, key: query @ key.T / _norm(query),
+            "You divide each row by the length of its query, as an arrow. Here every score is divided "
+            "by the same number.",
+            "Divide by the root of the *number of entries*, not by the length of the arrow.",
+        ),
+        Mistake(
+            "divided by the lengths of the keys",
+            lambda query, key: query @ key.T / _norm(key).T,
+            "You divide each column by the length of its key, as an arrow. Here every score is divided "
+            "by the same number.",
+            "Divide by the root of the *number of entries*, not by the length of the arrow.",
+        ),
+        Mistake(
+            "rows divided by their spread",
+            lambda query, key: query @ key.T / (query @ key.T).std(-1, keepdims=True),
+            "You divide each row by its own standard deviation. Then every row is equally sure, however "
+            "alike its keys are.",
+            "√d_k is what the spread is *expected* to be, before the vectors are known.",
+        ),
+        Mistake(
+            "scores cut to whole numbers",
+            lambda query, key: query @ key.T // math.sqrt(query.shape[-1]),
+            "The scores were cut to whole numbers: `//` does so.",
+            "Use `/`.",
+        ),
+        Mistake(
             "divided by the spread of these scores",
             _by_own_spread,
             "You divide by the standard deviation of the scores at hand. Then one word's score depends "
@@ -526,6 +553,26 @@ PREDICTED_STD = Exercise(
             "Multiply by √d_k.",
         ),
         Mistake(
+            "half the width in place of its root",
+            lambda d_k, sigma_q, sigma_k: d_k**1 / 2 * sigma_q * sigma_k,
+            "Half the width stands in place of its root. `d_k ** 1 / 2` is d_k / 2: the power comes "
+            "first, then the division.",
+            "Write `d_k ** 0.5`, or `math.sqrt(d_k)`.",
+        ),
+        Mistake(
+            "root cut to a whole number",
+            lambda d_k, sigma_q, sigma_k: math.isqrt(d_k) * sigma_q * sigma_k,
+            "The root of the width was cut to a whole number. `math.isqrt`, `int` and `//` do so.",
+            "Use `math.sqrt`, which keeps the decimals.",
+        ),
+        Mistake(
+            "always one",
+            lambda d_k, sigma_q, sigma_k: 1.0,
+            "1 is the spread after the division, for entries of standard deviation 1. It is asked for "
+            "before the division, and for entries of any size.",
+            "Begin with the variance of one product: sigma_q² · sigma_k².",
+        ),
+        Mistake(
             "already scaled",
             lambda d_k, sigma_q, sigma_k: sigma_q * sigma_k,
             "This is the spread *after* the division by √d_k, which does not depend on the width.",
@@ -624,8 +671,8 @@ CALM_VECTORS = Exercise(
         Mistake(
             "divided on both sides",
             _normals(1 / 16, 1 / 16),
-            "The spread is about 1/16: queries and keys were *both* divided by 16, so the scores were "
-            "divided by 256.",
+            "The spread is about 1/16: the scores were divided by 256. Most often queries and keys were "
+            "*both* divided by 16.",
             "Divide one of the two by 16, or each by 4.",
         ),
         Mistake(
@@ -901,6 +948,20 @@ QK_NORM_SCORES = Exercise(
             lambda query, key, scale: qk_norm_scores(query, key, scale).T,
             "The numbers are right but the table is on its side.",
             "Queries come first: `query @ key.T`.",
+        ),
+        Mistake(
+            "scale not used, length left",
+            lambda query, key, scale: scaled_scores(query, key),
+            "These are the scaled scores of exercise 6.1. They still grow with the vectors' lengths, "
+            "and `scale` is not used.",
+            "Divide every row by its length, in place of the division by √d_k, and multiply by `scale`.",
+        ),
+        Mistake(
+            "sign lost",
+            lambda query, key, scale: np.abs(qk_norm_scores(query, key, scale)),
+            "The sizes are right but no score is negative. A key that points the other way is one to "
+            "look away from.",
+            "Leave out `abs`: cosines lie between −1 and 1.",
         ),
         Mistake(
             "scores cut off at the scale",

@@ -99,7 +99,8 @@ def _compare_leaf(got, got_kind, expected, expected_kind, name, tolerance) -> Di
             f"expected {article(expected_kind)}.",
         )
     got_dtype, want_dtype = np.asarray(got).dtype, np.asarray(expected).dtype
-    if got_kind != "number" and got_dtype != want_dtype:
+    plain = "number" in (got_kind, expected_kind)  # a Python number has no dtype to keep
+    if not plain and got_dtype != want_dtype:
         return Difference(
             "dtype", f"The numbers are right, but {name} is {got_dtype}; expected {want_dtype}."
         )

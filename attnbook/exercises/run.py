@@ -102,8 +102,9 @@ def encode(value: Any) -> tuple[Any, Any]:
             return None, "unfinished"
         try:
             return np.asarray(value, dtype=np.result_type(np.asarray(value))), "list"
-        except (ValueError, TypeError):
-            return None, "list of unequal rows"
+        except (ValueError, TypeError):  # not one table: several, or rows of unequal length
+            parts = [encode(part) for part in value]
+            return tuple(part[0] for part in parts), tuple(part[1] for part in parts)
     if isinstance(value, type):
         return None, "class"
     if isinstance(value, dict):

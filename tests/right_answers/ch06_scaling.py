@@ -226,9 +226,11 @@ RIGHT = {
         std_as_a_length,
         std_from_coins,
         lambda d_k, sigma_q, sigma_k: by_formula(sigma_q=sigma_q, sigma_k=sigma_k, d_k=d_k),
+        lambda d_k, sigma_q, sigma_k: np.float32(by_formula(d_k, sigma_q, sigma_k)),
     ],
     "calm_vectors": [
         calm_queries_alone(),
+        [table.tolist() for table in calm_evenly()],
         calm_keys_alone(),
         calm_evenly(),
         calm_coins(),
