@@ -12,12 +12,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from tqdm import tqdm
-
 from attnbook.assignments import exports, feedback
 from attnbook.assignments.assignment import AssignmentError, counted, load
 from attnbook.assignments.grade import Graded, grade_folder, read_seed
 from attnbook.assignments.sandbox import Limits, can_limit
+from attnbook.progress import progress_bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     )
 
     try:
-        with tqdm(unit="submission") as bar:
+        with progress_bar(unit="submission", file=sys.stderr) as bar:
 
             def progress(graded: list[Graded], total: int) -> None:
                 bar.total = total
