@@ -4,47 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser.visit import PHONE, WIDE, Visit
 from tools.build_site import toc_pages
 
 PAGES = toc_pages()
 LOOKED_AT = [*PAGES, "search"]
-WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-
-
-class Visit:
-    """One page, opened and settled, with what went wrong on the way."""
-
-    def __init__(self, browser, site: str, page: str, viewport: dict, scheme: str = "light"):
-        self.context = browser.new_context(viewport=viewport, color_scheme=scheme)
-        self.errors: list[str] = []
-        self.foreign: list[str] = []
-        self.page = self.context.new_page()
-        self.page.on("console", self._heard)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("response", self._answered)
-        self.context.route(lambda url: not url.startswith(site), self._blocked)
-        self.page.goto(f"{site}/{page}.html", wait_until="load")
-        self.page.evaluate("window.MathJax ? MathJax.startup.promise : null")
-        self.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-        self.page.wait_for_timeout(100)
-
-    def _heard(self, message) -> None:
-        if message.type == "error":
-            self.errors.append(message.text)
-
-    def _answered(self, response) -> None:
-        if response.status >= 400 and not response.url.endswith("/favicon.ico"):
-            self.errors.append(f"{response.status} {response.url}")
-
-    def _blocked(self, route) -> None:
-        self.foreign.append(route.request.url)
-        route.abort()
-
-    def __enter__(self) -> Visit:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.context.close()
 
 
 @pytest.mark.parametrize("page", PAGES)
