@@ -1,0 +1,1 @@
+"""Data sets of the course: generated from a seed, nothing is downloaded."""
