@@ -15,9 +15,14 @@ from pathlib import Path
 
 import yaml
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools.fingerprint import fingerprint
+
 ROOT = Path(__file__).resolve().parent.parent
 # A change in one of these changes every page.
 EVERYWHERE = ["_config.yml", "_toc.yml", "constraints.txt", "tools/sphinx_course.py"]
+EVERYWHERE += ["tools/sphinx_strict.py"]
 EVERYWHERE += ["book/_static/**/*", "book/_templates/*"]
 # What stands at the address of the site itself: it leads on to the first page.
 INDEX = """<!doctype html>
@@ -85,6 +90,7 @@ def build(root: Path = ROOT, output: Path | None = None, verbose: bool = False) 
         sys.exit("The site was not built: see the messages above.")
     front = toc_pages(root)[0]
     (html / "index.html").write_text(INDEX.format(front=f"{front}.html"), encoding="utf-8")
+    fingerprint(html)
     return html
 
 
