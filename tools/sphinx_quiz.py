@@ -1,8 +1,8 @@
 """The part of the build that readies a chapter's quiz to be answered in the page.
 
-The page holds the folded quiz of the notebook. Here its pieces get names, and each question the number
-of its right choice from book/quizzes, computed now where the data say how. quiz.js makes radio buttons
-of them; without JavaScript the names change nothing.
+The page holds the folded quiz of the notebook. Here its pieces get names, and each question the
+number of its right choice from book/quizzes, computed now where the data say how. quiz.js makes
+radio buttons of them; without JavaScript the names change nothing.
 """
 
 from __future__ import annotations

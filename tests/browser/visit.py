@@ -8,9 +8,11 @@ WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 class Visit:
     """One page, opened and settled, with what went wrong on the way."""
 
-    def __init__(self, browser, site: str, page: str, viewport: dict, scheme: str = "light"):
+    def __init__(
+        self, browser, site: str, page: str, viewport: dict, scheme: str = "light", **settings
+    ):
         self.context = browser.new_context(
-            viewport=viewport, color_scheme=scheme, reduced_motion="reduce"
+            viewport=viewport, color_scheme=scheme, reduced_motion="reduce", **settings
         )
         self.errors: list[str] = []
         self.foreign: list[str] = []
