@@ -4,12 +4,16 @@ import os
 import re
 import subprocess
 import sys
+from html import unescape
 
 import pytest
 import yaml
 
+from attnbook import __version__
 from tests.site_pages import broken_links, built_site, read
 from tools.build_site import ROOT, is_stale, missing_pages, toc_pages
+from tools.course import Course
+from tools.social_card import CARD
 from tools.sphinx_course import WITHHELD, heading_anchor, withheld
 
 CHAPTERS = [page for page in toc_pages() if page.startswith("notebooks/")]
@@ -145,3 +149,78 @@ def test_every_picture_says_what_it_shows(html, page):
         alt = re.search(r'\balt="([^"]*)"', tag)
         assert alt, tag
         assert not re.match(r"(_images|\.\./_images)|.*\.png$", alt.group(1)), tag
+
+
+# --- what stands around the text ------------------------------------------------------------------
+
+
+def tag(page, name):
+    """The content of the meta tag of that name."""
+    found = re.search(rf'<meta (?:name|property)="{name}" content="([^"]*)">', page)
+    return found and unescape(found[1])
+
+
+@pytest.mark.parametrize("page", toc_pages())
+def test_every_page_has_a_description_and_a_title_for_link_previews(html, page):
+    text = (html / f"{page}.html").read_text(encoding="utf-8")
+    about = tag(text, "description")
+    assert 20 <= len(about) <= 161
+    assert tag(text, "og:description") == about
+    assert tag(text, "og:title")
+    assert tag(text, "og:image") is None  # as long as the site has no address of its own
+    assert 'rel="canonical"' not in text
+
+
+def test_descriptions_of_chapters_are_their_promises(html):
+    for chapter in Course().ready:
+        text = (html / f"notebooks/{chapter.slug}.html").read_text(encoding="utf-8")
+        assert tag(text, "description") == chapter.promise.replace("'", "’")
+        assert chapter.name in tag(text, "og:title")
+
+
+def test_every_chapter_has_its_strip(html):
+    for chapter in Course().ready:
+        text = (html / f"notebooks/{chapter.slug}.html").read_text(encoding="utf-8")
+        strip = re.search(r'<div class="course-strip.*?</div>', text, flags=re.S)[0]
+        words = unescape(re.sub("<[^>]+>", "", strip))
+        assert f"Chapter {chapter.number} · Part" in words
+        assert chapter.level in words
+        assert f"{chapter.reading_minutes} minutes to read" in words
+        assert f"needs {chapter.needs}" in words
+        for slug in chapter.prerequisites:
+            assert f'href="{slug}.html"' in strip
+        assert 'href="../book/intro.html"' in strip
+        download = re.search(r'href="([^"]*)" download', strip)[1]
+        assert (html / "notebooks" / download).resolve().is_file()
+
+
+def test_no_launch_link_points_to_an_address_that_is_not_configured(html):
+    assert Course().repository[0] == ""
+    for page in CHAPTERS:
+        text = (html / f"{page}.html").read_text(encoding="utf-8")
+        assert "Open in Colab" not in text
+        assert "Run it on your machine" not in text
+
+
+@pytest.mark.parametrize("page", toc_pages())
+def test_every_page_ends_with_version_and_ways_on(html, page):
+    text = (html / f"{page}.html").read_text(encoding="utf-8")
+    footer = re.search(r'<div class="course-footer">.*?</div>', text, flags=re.S)[0]
+    assert f"version {__version__}" in footer
+    assert re.search(r'<time datetime="\d{4}-\d\d-\d\d">\d{1,2} [A-Z][a-z]+ \d{4}</time>', footer)
+    ways = re.search(r'<nav class="page-ways".*?</nav>', text, flags=re.S)[0]
+    assert ('class="way-map"' in ways) == (page != "book/intro")
+    order = toc_pages()
+    assert ('rel="prev"' in ways) == (page != order[0])
+    assert ('rel="next"' in ways) == (page != order[-1])
+
+
+def test_the_page_for_a_wrong_address_is_part_of_the_site(html):
+    lost = html / "404.html"
+    assert "noindex" in lost.read_text(encoding="utf-8")
+    links = read(lost).links
+    assert links == ["book/intro.html", *(f"{page}.html" for page in CHAPTERS)]
+
+
+def test_the_card_for_link_previews_is_there(html):
+    assert (html / "_static" / CARD).read_bytes().startswith(b"\x89PNG")

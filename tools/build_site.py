@@ -22,7 +22,7 @@ from tools.fingerprint import fingerprint
 ROOT = Path(__file__).resolve().parent.parent
 # A change in one of these changes every page.
 EVERYWHERE = ["_config.yml", "_toc.yml", "constraints.txt", "tools/sphinx_*.py"]
-EVERYWHERE += ["book/_static/**/*", "book/_templates/*"]
+EVERYWHERE += ["book/_static/**/*", "book/_templates/**/*", "book/search*"]
 # What stands at the address of the site itself: it leads on to the first page.
 INDEX = """<!doctype html>
 <html lang="en">

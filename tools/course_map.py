@@ -77,7 +77,31 @@ def paths(course: Course) -> str:
     return "\n".join(lines)
 
 
-WRITERS: dict[str, Callable[[Course], str]] = {"start": start, "map": text_map, "paths": paths}
+def address(course: Course) -> str:
+    """How to get the course, by the address of its repository in _config.yml."""
+    url, _ = course.repository
+    if not url:
+        return (
+            "**Colab.** The chapters are written to run there: no own folders, no shell commands, "
+            "and a first cell\nthat installs the package. That needs a published address, and this "
+            "copy of the course has none yet. As\nsoon as it has one, the strip under each "
+            "chapter's title holds a link."
+        )
+    folder = url.removesuffix(".git").rsplit("/", 1)[-1]
+    commands = f"```text\ngit clone {url}\ncd {folder}\nmake lab\n```"
+    local = f"To get the course's folder and open it:\n\n{commands}"
+    if not url.startswith("https://github.com/"):
+        return local
+    colab = "**Colab.** The strip under each chapter's title holds a link that opens it there."
+    return f"{local}\n\n{colab}"
+
+
+WRITERS: dict[str, Callable[[Course], str]] = {
+    "start": start,
+    "map": text_map,
+    "paths": paths,
+    "address": address,
+}
 
 
 def up_to_date(text: str, course: Course) -> str:

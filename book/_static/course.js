@@ -1,5 +1,5 @@
-// Two small things for every page: boxes that scroll sideways can be reached with the keyboard, and a
-// folded part opens when a link leads into it or the page is printed.
+// Small things for every page: boxes that scroll sideways can be reached with the keyboard, a folded part
+// opens when a link leads into it or the page is printed, and paper is light whatever the screen is.
 
 const SCROLLING = [
   "pre",
@@ -46,13 +46,21 @@ window.addEventListener("resize", reachScrollingBoxes);
 window.addEventListener("load", reachScrollingBoxes);
 window.addEventListener("hashchange", openHashTarget);
 window.addEventListener("beforeprint", () => {
+  const { dataset } = document.documentElement;
+  dataset.themeOnScreen = dataset.theme;
+  dataset.theme = "light";
   for (const part of document.querySelectorAll("details:not([open])")) {
     part.open = true;
     part.dataset.printed = "yes";
   }
 });
 window.addEventListener("afterprint", () => {
-  for (const part of document.querySelectorAll("details[data-printed]")) part.open = false;
+  const { dataset } = document.documentElement;
+  dataset.theme = dataset.themeOnScreen;
+  for (const part of document.querySelectorAll("details[data-printed]")) {
+    part.open = false;
+    delete part.dataset.printed;
+  }
 });
 openHashTarget();
 reachScrollingBoxes();
