@@ -6,7 +6,7 @@ PY     := $(VENV)/bin/python
 READER := $(VENV)/.installed-requirements
 DEV    := $(VENV)/.installed-requirements-dev
 PORT   ?= 8000
-export SOLUTIONS
+export SOLUTIONS BANNER CURRENT
 
 .PHONY: help book serve lab test test-full notebooks lint format checks-report bench pictures lock clean
 .DEFAULT_GOAL := help
@@ -14,7 +14,7 @@ export SOLUTIONS
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*##/\t/' | expand -t 16
 
-book: $(READER)  ## build the site; SOLUTIONS=no withholds the solutions
+book: $(READER)  ## build the site; SOLUTIONS=no withholds solutions, BANNER="…" heads every page
 	@$(PY) tools/build_site.py
 
 serve: book      ## build the site and serve it on this machine, PORT=8000
