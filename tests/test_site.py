@@ -19,6 +19,9 @@ from tools.sphinx_course import WITHHELD, heading_anchor, withheld
 CHAPTERS = [page for page in toc_pages() if page.startswith("notebooks/")]
 SOLUTIONS = [page for page in toc_pages() if page.startswith("book/solutions/")]
 
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+SITE_ADDRESS = CONFIG["html"]["baseurl"]
+
 
 @pytest.fixture(scope="module")
 def html():
@@ -167,8 +170,8 @@ def test_every_page_has_a_description_and_a_title_for_link_previews(html, page):
     assert 20 <= len(about) <= 161
     assert tag(text, "og:description") == about
     assert tag(text, "og:title")
-    assert tag(text, "og:image") is None  # as long as the site has no address of its own
-    assert 'rel="canonical"' not in text
+    # what needs the address of the site is there where _config.yml has one
+    assert bool(tag(text, "og:image")) == ('rel="canonical"' in text) == bool(SITE_ADDRESS)
 
 
 def test_descriptions_of_chapters_are_their_promises(html):
@@ -194,12 +197,12 @@ def test_every_chapter_has_its_strip(html):
         assert (html / "notebooks" / download).resolve().is_file()
 
 
-def test_no_launch_link_points_to_an_address_that_is_not_configured(html):
-    assert Course().repository[0] == ""
+def test_launch_links_are_there_where_the_repository_has_an_address(html):
+    address, _ = Course().repository
     for page in CHAPTERS:
         text = (html / f"{page}.html").read_text(encoding="utf-8")
-        assert "Open in Colab" not in text
-        assert "Run it on your machine" not in text
+        assert ("Run it on your machine" in text) == bool(address)
+        assert ("colab.research.google.com" in text) == ("//github.com/" in address)
 
 
 @pytest.mark.parametrize("page", toc_pages())
