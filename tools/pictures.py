@@ -87,7 +87,6 @@ def jupyterlab(folder: Path) -> Iterator[str]:
 def picture_of_a_page(browser) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 860})
     page.goto((ROOT / "_build" / "html" / "notebooks" / f"{CHAPTER}.html").as_uri())
-    page.evaluate("window.MathJax ? MathJax.startup.promise : null")
     page.wait_for_timeout(500)
     page.evaluate(
         """() => {

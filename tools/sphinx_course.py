@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.errors import ExtensionError
 
 SOLUTIONS = "book/solutions/"
 WITHHELD = "Solutions are withheld on this copy of the course. Ask your instructor."
-# What tex-chtml.js may ask for later: its fonts and the TeX extensions it loads on demand.
-MATHJAX_PARTS = ["tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions"]
 
 
 def heading_anchor(title: str) -> str:
@@ -84,30 +79,12 @@ def depart_entry(self: Any, node: nodes.entry) -> None:
     type(self).depart_entry(self, node)
 
 
-def copy_mathjax(app: Sphinx) -> None:
-    """Copy the needed part of MathJax from its installed package into the site."""
-    if app.builder.format != "html":
-        return
-    package = importlib.util.find_spec("mathjax")
-    if package is None or not package.submodule_search_locations:
-        raise ExtensionError("MathJax is missing: pip install -r requirements.txt")
-    source = Path(package.submodule_search_locations[0], "static", "mathjax", "es5")
-    for part in MATHJAX_PARTS:
-        target = Path(app.outdir, "_static", "mathjax", part)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if (source / part).is_dir():
-            shutil.copytree(source / part, target, dirs_exist_ok=True)
-        else:
-            shutil.copy2(source / part, target)
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("withhold_solutions", False, "env", bool)
     # Jupyter Book sets this for an extension that _config.yml leaves out.
     app.add_config_value("comments_config", {}, "", dict)
     app.add_node(nodes.entry, override=True, html=(visit_entry, depart_entry))
     app.connect("config-inited", read_switches)
-    app.connect("builder-inited", copy_mathjax)
     app.connect("source-read", withhold_page)
     app.connect("doctree-read", name_sections)
     app.connect("doctree-read", fold_setup)

@@ -3,14 +3,14 @@
 
 const SCROLLING = [
   "pre",
-  "mjx-container",
+  "div.math",
   ".cell_output .output",
   ".pst-scrollable-table-container",
   ".attn-report > div",
 ].map((selector) => `.bd-article ${selector}`).join(",");
 
 function labelFor(box) {
-  if (box.matches("mjx-container")) return "Formula, scrolls sideways";
+  if (box.matches(".math")) return "Formula, scrolls sideways";
   if (box.querySelector("table")) return "Table, scrolls sideways";
   return "Code or output, scrolls sideways";
 }
@@ -64,5 +64,3 @@ window.addEventListener("afterprint", () => {
 });
 openHashTarget();
 reachScrollingBoxes();
-// Maths is set after the page has loaded.
-window.MathJax?.startup?.promise?.then(reachScrollingBoxes);

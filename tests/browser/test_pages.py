@@ -44,7 +44,7 @@ def test_phone_does_not_scroll_sideways(browser, site, page):
         wide = visit.page.evaluate(
             """() => [...document.querySelectorAll('article *')]
                 .filter((e) => e.getBoundingClientRect().right > innerWidth + 1
-                    && !e.closest('[data-scrolls]') && !e.closest('mjx-assistive-mml'))
+                    && !e.closest('[data-scrolls]') && !e.closest('annotation'))
                 .map((e) => e.outerHTML.slice(0, 120)).slice(0, 5)"""
         )
         assert over <= 0
@@ -84,11 +84,17 @@ def test_every_box_that_scrolls_can_be_reached_with_the_keyboard(browser, site, 
         assert unreachable == []
 
 
-def test_maths_is_set_by_the_site_itself(browser, site):
-    pages = [page for page in PAGES if page.startswith("notebooks/")]
-    with Visit(browser, site, pages[0], WIDE) as visit:
-        assert visit.page.locator("mjx-container").count() > 0
-        assert visit.page.locator("mjx-merror").count() == 0
+def test_formulas_are_set_without_scripts_in_the_font_of_the_site(browser, site):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    fonts = []
+    page.on("requestfinished", lambda request: fonts.append(request.url))
+    page.goto(f"{site}/notebooks/02-softmax.html")
+    assert f"{site}/_static/maths.woff2" in fonts
+    root = page.locator("article math:visible", has=page.locator("msqrt")).first
+    assert root.bounding_box()["height"] > 10
+    assert page.locator("annotation:visible").count() == 0
+    context.close()
 
 
 def test_search_finds_a_word_of_the_first_chapter(browser, site):

@@ -22,7 +22,6 @@ class Visit:
         self.page.on("response", self._answered)
         self.context.route(lambda url: not url.startswith(site), self._blocked)
         self.page.goto(f"{site}/{page}.html", wait_until="load")
-        self.page.evaluate("window.MathJax ? MathJax.startup.promise : null")
         self.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
         # What fades in is pale at first: it is looked at when it has arrived.
         self.page.evaluate(
