@@ -109,13 +109,13 @@ def write_font(target: Path, wanted: set[int]) -> None:
         "dtls",
         "flac",
     ]  # small primes, dotless letters, flat accents
-    font = subset.load_font(str(whole_font()), options)
-    subsetter = subset.Subsetter(options)
-    subsetter.populate(unicodes=wanted)
-    subsetter.subset(font)
-    even_roots(font)
     target.parent.mkdir(parents=True, exist_ok=True)
-    subset.save_font(font, str(target), options)
+    with subset.load_font(str(whole_font()), options) as font:
+        subsetter = subset.Subsetter(options)
+        subsetter.populate(unicodes=wanted)
+        subsetter.subset(font)
+        even_roots(font)
+        subset.save_font(font, str(target), options)
 
 
 def make_font(app: Sphinx, exception: Exception | None) -> None:

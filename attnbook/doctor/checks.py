@@ -38,6 +38,8 @@ NEEDED_FOR = {
     "ziamath": "`make book` needs it",
     "fonttools": "`make book` needs it",
     "brotli": "`make book` needs it",
+    "tinycss2": "`make book` needs it",
+    "imagesize": "`make book` needs it",
     "pyyaml": "`make book` needs it",
     "nbval": "`make test` needs it; the chapters run without",
     "jupyterlab": "`make lab` needs it",

@@ -87,10 +87,8 @@ def test_every_box_that_scrolls_can_be_reached_with_the_keyboard(browser, site, 
 def test_formulas_are_set_without_scripts_in_the_font_of_the_site(browser, site):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    fonts = []
-    page.on("requestfinished", lambda request: fonts.append(request.url))
-    page.goto(f"{site}/notebooks/02-softmax.html")
-    assert f"{site}/_static/maths.woff2" in fonts
+    with page.expect_request_finished(lambda request: "maths.woff2" in request.url):
+        page.goto(f"{site}/notebooks/02-softmax.html")
     root = page.locator("article math:visible", has=page.locator("msqrt")).first
     assert root.bounding_box()["height"] > 10
     assert page.locator("annotation:visible").count() == 0
