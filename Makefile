@@ -8,7 +8,7 @@ DEV    := $(VENV)/.installed-requirements-dev
 PORT   ?= 8000
 export SOLUTIONS BANNER CURRENT
 
-.PHONY: help book serve lab test test-full notebooks lint format checks-report bench pictures lock clean
+.PHONY: help book serve lab test test-full notebooks lint format checks-report bench lighthouse pictures lock clean
 .DEFAULT_GOAL := help
 
 help:            ## this list
@@ -46,6 +46,9 @@ checks-report: $(DEV)  ## how many wrong answers each check catches and names
 
 bench: $(DEV)    ## how long imports, checks, chapters and the build take
 	@$(PY) tools/bench.py
+
+lighthouse: book  ## judge the site with Lighthouse; needs Node.js and Chromium
+	@$(PY) tools/lighthouse.py
 
 pictures: $(DEV) book  ## take the README's pictures anew
 	@$(PY) tools/pictures.py
