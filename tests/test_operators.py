@@ -207,6 +207,14 @@ def test_the_build_arguments_on_the_page_exist():
     assert [name for name in arguments if f"ARG {name}=" not in containerfile] == []
 
 
+def test_the_container_is_tried_by_the_commands_on_the_page():
+    tried = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    commands = re.findall(r"^podman (build|run) (.*)$", PAGE, re.M)
+    assert [verb for verb, _ in commands] == ["build", "run"]
+    for verb, rest in commands:
+        assert re.search(rf"run: docker {verb} (--detach )?{re.escape(rest)}\n", tried)
+
+
 def test_a_small_book_has_the_theme_and_the_policy_of_the_course(kept):
     """So that what is tested on it holds for the site."""
     assert {path.name for path in html_pages(kept)} >= {"index.html", "intro.html", "search.html"}

@@ -6,6 +6,7 @@ import functools
 import re
 import threading
 from http.server import ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -34,6 +35,14 @@ class Deployed(Quiet):
     def translate_path(self, path: str) -> str:
         inside = path.startswith(f"{PREFIX}/")
         return super().translate_path(path[len(PREFIX) :] if inside else "/nothing-here")
+
+    def send_error(self, code: int, *_: object) -> None:
+        page = (Path(self.directory) / "404.html").read_bytes()
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
 
     def send_response(self, code: int, message: str | None = None) -> None:
         super().send_response(code, message)
@@ -147,6 +156,11 @@ def test_what_a_reader_can_press_on_a_chapter_works_under_the_policy(browser, de
         code.locator("xpath=..").locator("button.copybtn").click()
         copied = page.evaluate("navigator.clipboard.readText()")
         assert copied.strip() == code.inner_text().strip()
+
+        form = page.locator(".quiz-form").first
+        form.locator(".quiz-choice").first.click()
+        form.locator(".quiz-check").click()
+        assert form.locator("xpath=..").locator(".quiz-said").first.inner_text().strip()
         assert tab.wrong == []
 
 
@@ -161,6 +175,14 @@ def test_the_search_works(browser, deployed):
         assert tab.wrong == []
 
 
+def test_an_address_that_is_not_there_leads_back(browser, deployed):
+    with Watched(browser) as tab:
+        page = show(tab, f"{deployed}/notebooks/none.html")
+        assert page.evaluate("violations") == []
+        page.locator("main a").first.click()
+        page.wait_for_url(f"{deployed}/book/intro.html")
+
+
 def test_readers_reach_every_kind_of_page_by_links_under_a_prefix(browser, deployed):
     """From the address of the site itself, by what a reader would click."""
     with Watched(browser) as tab:
@@ -169,7 +191,7 @@ def test_readers_reach_every_kind_of_page_by_links_under_a_prefix(browser, deplo
         page.wait_for_url("**/book/intro.html")
         seen = [page.url]
         for _ in range(2):
-            page.locator("a.right-next").first.click()
+            page.locator("a[rel='next']").first.click()
             page.wait_for_load_state("load")
             seen.append(page.url)
         page.locator(".bd-sidebar-primary nav a[href*='glossary']").first.click()
