@@ -82,7 +82,7 @@ def as_whom() -> str:
 
 
 ADDRESSES = ["/", "/book/intro.html", "/search.html?q=softmax", "/searchindex.js"]
-ADDRESSES += ["/_static/course.css?v=0123456789abcdef", "/objects.inv"]
+ADDRESSES += ["/_static/course.js?v=0123456789abcdef", "/objects.inv"]
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

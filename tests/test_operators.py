@@ -218,4 +218,4 @@ def test_the_container_is_tried_by_the_commands_on_the_page():
 def test_a_small_book_has_the_theme_and_the_policy_of_the_course(kept):
     """So that what is tested on it holds for the site."""
     assert {path.name for path in html_pages(kept)} >= {"index.html", "intro.html", "search.html"}
-    assert "course.css?v=" in (kept / "book" / "intro.html").read_text(encoding="utf-8")
+    assert "site.css?v=" in (kept / "book" / "intro.html").read_text(encoding="utf-8")

@@ -225,7 +225,8 @@ def shed(root: Path) -> None:
     for path, html in pages.items():
         links = [attribute(tag, "href") for tag in _SHEET_LINK.findall(html)]
         sheets.update((loaded_file(path, link), None) for link in links)
-        scripts.update((loaded_file(path, link), None) for link in _SCRIPT.findall(html))
+        own = (link for link in _SCRIPT.findall(html) if not urlsplit(link).netloc)
+        scripts.update((loaded_file(path, link), None) for link in own)
     # A page of an earlier build has the one sheet already, whose first line names its parts.
     if sheets.pop(root / SHEET, 0) is None and not sheets:
         line = (root / SHEET).read_text(encoding="utf-8").splitlines()[0]
