@@ -16,18 +16,21 @@ function labelFor(box) {
 }
 
 function reachScrollingBoxes() {
-  for (const box of document.querySelectorAll(SCROLLING)) {
-    if (box.scrollWidth > box.clientWidth + 1) {
-      if (box.dataset.scrolls) continue;
+  const boxes = [...document.querySelectorAll(SCROLLING)];
+  // All are measured before any is changed: a change makes the browser lay out the page anew.
+  const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth + 1);
+  boxes.forEach((box, place) => {
+    if (scrolls[place] === Boolean(box.dataset.scrolls)) return;
+    if (scrolls[place]) {
       box.dataset.scrolls = "yes";
       box.tabIndex = 0;
       box.setAttribute("role", "group");
       box.setAttribute("aria-label", labelFor(box));
-    } else if (box.dataset.scrolls) {
+    } else {
       delete box.dataset.scrolls;
       for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
     }
-  }
+  });
 }
 
 function openAround(target) {
