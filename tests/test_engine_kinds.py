@@ -288,6 +288,10 @@ def test_torch_functions_and_their_gradients():
     assert cut.status == "error"
     array = engine.grade(SCALED, lambda x, factor: x.numpy() * factor)
     assert "a NumPy array; expected a torch tensor" in array.message
+    narrow = engine.grade(SCALED, lambda x, factor: (x * factor).float())
+    assert narrow.mistake == "dtype not kept"
+    assert "torch.zeros" in narrow.message  # and no advice for NumPy
+    assert "np." not in narrow.message
 
 
 class Affine(nn.Module):

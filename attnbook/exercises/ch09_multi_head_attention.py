@@ -819,6 +819,17 @@ class _AcrossTheBatch(_Projections):
         return self.w_o(merge_heads(scores.softmax(-1) @ v)).transpose(0, 1)
 
 
+class _DropoutInTraining(_Projections):
+    """Dropout on the weights that looks at the mode, as most published layers have it."""
+
+    def forward(self, x, mask=None):
+        q, k, v = (split_heads(w(x), self.n_heads) for w in (self.w_q, self.w_k, self.w_v))
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        weights = _module_hide(scores, _module_mask(mask, x, self.n_heads)).softmax(-1)
+        weights = F.dropout(weights, 0.1, training=self.training)
+        return self.w_o(merge_heads(weights @ v))
+
+
 class _LengthRemembered(_Projections):
     """A causal-or-not table made at the first call and kept."""
 
@@ -950,6 +961,10 @@ def _random_results(call: Call, result: Result) -> bool:
     return not alike(Result(values[0]), Result(values[-1]))
 
 
+def _random_in_training(call: Call, result: Result) -> bool:
+    return call.options.get("train", False) and _random_results(call, result)
+
+
 NAMES = ("w_q", "w_k", "w_v", "w_o")
 
 
@@ -1026,6 +1041,10 @@ def _module_gradients(rng):
 
 def _module_large(rng):
     return [_uses(rng, 12, 3, (2, 4, causal_mask(4)), times=1000.0)]
+
+
+def _module_training(rng):
+    return [_uses(rng, 12, 3, (2, 5, causal_mask(5)), train=True)]
 
 
 def _module_float32(rng):
@@ -1106,6 +1125,12 @@ MULTI_HEAD_SELF_ATTENTION = Exercise(
             cause="Use `softmax(dim=-1)`, which subtracts the largest score of each row.",
         ),
         Probe("dtype", "a float32 module gives float32 output", _module_float32),
+        Probe(
+            "training mode",
+            "in training mode the output is the same as in eval mode",
+            _module_training,
+            cause="The exercise asks for no dropout and nothing else that depends on the mode.",
+        ),
     ),
     mistakes=(
         Mistake(
@@ -1406,6 +1431,16 @@ MULTI_HEAD_SELF_ATTENTION = Exercise(
             "The mask of the first call is stored in the module and used again in later calls.",
             "Use the mask that comes as argument; store nothing in `forward`.",
             MODULE,
+        ),
+        Mistake(
+            "dropout in training",
+            _DropoutInTraining,
+            "In training mode, and only there, two calls with the same input differ: dropout is at "
+            "work. It is written the right way, but this layer has none.",
+            "Leave it out here. Chapter 9's layer is compared with PyTorch's number by number, "
+            "and both must give the same in either mode.",
+            MODULE,
+            symptom=_random_in_training,
         ),
         Mistake(
             "dropout while in use",

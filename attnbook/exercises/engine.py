@@ -224,9 +224,12 @@ def _diagnose(exercise, trials, results, expected, differences, wrong, probe, fo
         return (*fact, probe.read)
     if found.aspect in _GENERAL:
         name, cause = _GENERAL[found.aspect]
+        hint = _GENERAL_HINTS.get(found.aspect, "")
+        if found.aspect == "dtype" and exercise.library == "torch":
+            cause, hint = _TORCH_DTYPE
         if probe.name == "dtype" and probe.cause:  # the exercise knows its own trap better
             cause = probe.cause
-        return name, cause, _GENERAL_HINTS.get(found.aspect, ""), probe.read
+        return name, cause, hint, probe.read
     # Only this probe's calls: a fact about the first failure need not hold for later ones.
     same = [n for n in wrong if trials[n].probe is probe and differences[n].aspect in _NUMERIC]
     failing = (
@@ -278,6 +281,13 @@ _GENERAL_HINTS = {  # where the exercise's own first hint would lead away from t
     "count": "Compare what you return with what the prompt asks for.",
     "nothing": "End the function with `return` and the result.",
 }
+
+_TORCH_DTYPE = (
+    "A new tensor has a type of its own, whatever went in: `torch.zeros` and `.float()` make "
+    "float32, a comparison makes bool.",
+    "Make it like the input, `torch.zeros(…, dtype=x.dtype, device=x.device)` or "
+    "`torch.zeros_like(x)`, or turn the result with `.to(x.dtype)`.",
+)
 
 _ERRORS = {
     "RecursionError": ("calls itself for ever", "The function calls itself by its own name."),

@@ -95,16 +95,14 @@ def encode(value: Any) -> tuple[Any, Any]:
             tensor = tensor.float()
         return np.array(tensor.numpy()), "tensor"
     if isinstance(value, tuple) or (isinstance(value, list) and _holds_arrays(value)):
-        parts = [encode(part) for part in value]
-        return tuple(part[0] for part in parts), tuple(part[1] for part in parts)
+        return _encode_each(value)
     if isinstance(value, list):
         if any(part is Ellipsis for part in value):
             return None, "unfinished"
         try:
             return np.asarray(value, dtype=np.result_type(np.asarray(value))), "list"
         except (ValueError, TypeError):  # not one table: several, or rows of unequal length
-            parts = [encode(part) for part in value]
-            return tuple(part[0] for part in parts), tuple(part[1] for part in parts)
+            return _encode_each(value)
     if isinstance(value, type):
         return None, "class"
     if isinstance(value, dict):
@@ -113,6 +111,11 @@ def encode(value: Any) -> tuple[Any, Any]:
     if callable(value):
         return None, "function"
     return None, type(value).__name__
+
+
+def _encode_each(values: list | tuple) -> tuple[tuple, tuple]:
+    parts = [encode(part) for part in values]
+    return tuple(part[0] for part in parts), tuple(part[1] for part in parts)
 
 
 def _holds_arrays(values: list) -> bool:

@@ -382,9 +382,9 @@ class WithBuffers(Base):
 
 
 class DropoutOfNothing(Base):
-    """A dropout layer that keeps to the mode of its module."""
+    """A dropout layer that drops nothing unless asked to."""
 
-    def __init__(self, d_model, n_heads, dropout=0.5):
+    def __init__(self, d_model, n_heads, dropout=0.0):
         super().__init__(d_model, n_heads)
         self.dropout = nn.Dropout(dropout)
 
