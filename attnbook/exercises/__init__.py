@@ -67,6 +67,16 @@ CHAPTERS: dict[str, tuple[str, tuple[str, ...]]] = {
         "ch09_multi_head_attention",
         ("multi_head_attention", "MultiHeadSelfAttention", "from_module_state", "ablate_head"),
     ),
+    "11-bank-and-dragon": (
+        "ch11_bank_and_dragon",
+        (
+            "contrast_sentences",
+            "probe_accuracy",
+            "cut_edge",
+            "weights_without_edge",
+            "heavy_but_idle",
+        ),
+    ),
 }
 
 
