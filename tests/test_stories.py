@@ -180,6 +180,9 @@ def test_arrays_are_the_stories():
         assert story.words[data["target"][row]] == "it"
         assert story.words[data["clue"][row]] == story.word("clue")
         assert data["answer"][row] == story.answer
+        assert story.words[data["second"][row]] == story.word("second")
+    both = stories.arrays([openings("sense")[0], openings("reference")[0]])
+    assert set(both) == {"words", "answer", "target", "clue"}
 
 
 def test_unknown_words_and_kinds_are_named():

@@ -150,12 +150,15 @@ def encode(words: Sequence[str]) -> np.ndarray:
 
 
 def arrays(stories: Sequence[Story]) -> dict[str, np.ndarray]:
-    """words (n, 10) as numbers; answer, target and clue (n,): the answer, and where they stand."""
+    """words (n, 10) as numbers; answer (n,); and for every role that all have, its place (n,).
+
+    So there are always "target" and "clue"; for one kind also "companion", or "first" and "second".
+    """
+    roles = set.intersection(*(set(story.roles) for story in stories)) - {""}
     return {
         "words": np.stack([encode(story.words) for story in stories]),
         "answer": np.array([story.answer for story in stories]),
-        "target": np.array([story.place("target") for story in stories]),
-        "clue": np.array([story.place("clue") for story in stories]),
+        **{role: np.array([story.place(role) for story in stories]) for role in sorted(roles)},
     }
 
 
