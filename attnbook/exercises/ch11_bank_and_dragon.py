@@ -847,8 +847,8 @@ HEAVY_BUT_IDLE = Exercise(
         "A token adds its weight *times its value*. What value makes the weight meaningless?",
         "Give the heavy token the value (0, 0), or any value with two equal numbers. Leaving it out then "
         "turns nothing. Now let three light tokens vote.",
-        "Weights 0.6, 0.1, 0.2, 0.1. The token with 0.1 shouts (5, 0); the other two say (0, 1) each. "
-        "With it output 0 wins, 0.5 against 0.3; without it output 1 does.",
+        "With `weights = np.array([0.6, 0.1, 0.2, 0.1])` let the second token say `[5, 0]` and the two "
+        "after it `[0, 1]` each. With it output 0 wins, `0.5` against `0.3`; without it output 1 does.",
     ),
     mistakes=(
         Mistake(
