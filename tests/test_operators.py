@@ -10,6 +10,7 @@ import pytest
 import yaml
 from sphinx.errors import ExtensionError
 
+from tests.browser.conftest import browser  # noqa: F401
 from tests.site_pages import built_site
 from tests.small_book import build_small_book, write_small_book
 from tools import set_address
@@ -56,6 +57,21 @@ def test_a_banner_heads_every_page_as_plain_text_with_a_link(kept):
         assert "Kept &lt;b&gt;as it was&lt;/b&gt; &amp; &quot;closed&quot;" in found
         assert 'href="https://course.example/now/?a=1&amp;b=2"' in found
         assert NOT_TO_BE_FOUND in text.split("</head>")[0]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_banner_can_be_read_and_found_by_everybody(kept, browser, scheme):  # noqa: F811
+    from axe_playwright_python.sync_playwright import Axe
+
+    context = browser.new_context(color_scheme=scheme, viewport={"width": 390, "height": 600})
+    context.route("https://**", lambda route: route.abort())
+    page = context.new_page()
+    page.goto((kept / "book" / "more.html").as_uri())
+    found = Axe().run(page, context=".bd-header-announcement").response["violations"]
+    assert [rule["id"] for rule in found] == []
+    page.get_by_role("complementary", name="Announcement").get_by_role("link").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    context.close()
 
 
 def test_without_the_switch_there_is_no_banner_and_pages_may_be_found():
