@@ -212,6 +212,14 @@ def with_one_sheet(html: str, page: Path, root: Path) -> str:
     return _SHEET_LINK.sub(lambda _: next(links, ""), html)
 
 
+def parts_of(sheet: Path, root: Path) -> list[Path]:
+    """The sheets that the one sheet of the last build was made of."""
+    if not sheet.is_file():
+        return []
+    with sheet.open(encoding="utf-8") as lines:
+        return [root / part for part in next(lines).strip("/* \n").split()]
+
+
 def shed(root: Path) -> None:
     """Cut the built site down to what its pages use."""
     pages = {
@@ -220,17 +228,15 @@ def shed(root: Path) -> None:
         if "_static" not in path.relative_to(root).parts
     }
     pages = {path: with_deferred_scripts(html) for path, html in pages.items()}
-    sheets: dict[Path, None] = {}
+    # A page of an earlier build has the one sheet already, whose first line names its parts.
+    sheets = dict.fromkeys(parts_of(root / SHEET, root))
     scripts: dict[Path, None] = {}
     for path, html in pages.items():
         links = [attribute(tag, "href") for tag in _SHEET_LINK.findall(html)]
         sheets.update((loaded_file(path, link), None) for link in links)
         own = (link for link in _SCRIPT.findall(html) if not urlsplit(link).netloc)
         scripts.update((loaded_file(path, link), None) for link in own)
-    # A page of an earlier build has the one sheet already, whose first line names its parts.
-    if sheets.pop(root / SHEET, 0) is None and not sheets:
-        line = (root / SHEET).read_text(encoding="utf-8").splitlines()[0]
-        sheets = dict.fromkeys(root / part for part in line.strip("/* ").split())
+    sheets.pop(root / SHEET, None)
     sources = [
         script.read_text(encoding="utf-8") for script in scripts if script.name != "searchindex.js"
     ]
