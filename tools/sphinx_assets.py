@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import imagesize
+import pydata_sphinx_theme
 import tinycss2
 from fontTools import subset
 from sphinx.application import Sphinx
@@ -158,13 +159,15 @@ def icons_in(css: str) -> set[int]:
     return {code for code in codes if 0xE000 <= code <= 0xF8FF}
 
 
-def cut_icons(font_file: Path, codes: set[int]) -> None:
+def write_icons(target: Path, codes: set[int]) -> None:
+    """The theme's icon font with these icons alone."""
+    theme = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
     options = subset.Options(flavor="woff2", hinting=False, layout_features=[])
-    with subset.load_font(str(font_file), options) as font:
+    with subset.load_font(str(theme / ICONS.replace("_static", "static")), options) as font:
         subsetter = subset.Subsetter(options)
         subsetter.populate(unicodes=codes)
         subsetter.subset(font)
-        subset.save_font(font, str(font_file), options)
+        subset.save_font(font, str(target), options)
 
 
 # --- pages --------------------------------------------------------------------------------------
@@ -217,7 +220,8 @@ def parts_of(sheet: Path, root: Path) -> list[Path]:
     if not sheet.is_file():
         return []
     with sheet.open(encoding="utf-8") as lines:
-        return [root / part for part in next(lines).strip("/* \n").split()]
+        parts = [root / part for part in next(lines).strip("/* \n").split()]
+    return [part for part in parts if part.is_file()]
 
 
 def shed(root: Path) -> None:
@@ -244,15 +248,14 @@ def shed(root: Path) -> None:
     parts = " ".join(sheet.relative_to(root).as_posix() for sheet in sheets)
     css = f"/* {parts} */\n{css}"
     (root / SHEET).write_text(css, encoding="utf-8")
-    cut_icons(root / ICONS, icons_in(css))
+    write_icons(root / ICONS, icons_in(css))
     for path, html in pages.items():
         html = with_sized_images(with_one_sheet(html, path, root), path)
         path.write_text(html, encoding="utf-8")
-    # Sphinx copies them anew for each build.
-    unused = [file for pattern in UNUSED_FILES for file in (root / "_static").glob(pattern)]
-    for file in [*unused, *sheets]:
-        if file.is_file():
-            file.unlink()
+    for pattern in UNUSED_FILES:
+        for file in (root / "_static").glob(pattern):
+            if file.is_file():
+                file.unlink()
 
 
 def shed_after_build(app: Sphinx, exception: Exception | None) -> None:
