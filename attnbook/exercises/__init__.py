@@ -77,6 +77,16 @@ CHAPTERS: dict[str, tuple[str, tuple[str, ...]]] = {
             "heavy_but_idle",
         ),
     ),
+    "12-recurrence-or-attention": (
+        "ch12_recurrence_or_attention",
+        (
+            "matching_width",
+            "sequential_steps",
+            "weights_bytes",
+            "fit_exponent",
+            "fair_comparison",
+        ),
+    ),
 }
 
 
