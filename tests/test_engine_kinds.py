@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from attnbook.exercises import engine, grade
+from attnbook.exercises.ch11_bank_and_dragon import contrast_sentences
 from attnbook.exercises.exercise import Call, Exercise, Finding, Mistake, Probe
 from attnbook.exercises.run import encode
 
@@ -346,3 +347,12 @@ def test_a_list_that_is_no_table_is_taken_apart():
     value, kind = encode([[[1.0, 2.0]], [[3.0], [4.0]]])
     assert [part.shape for part in value] == [(1, 2), (2, 1)]
     assert kind == ("list", "list")
+
+
+def test_pairs_of_a_list_and_a_text_get_a_verdict():
+    def split(*lists):
+        return [(sentence.split(), noun) for sentence, noun in contrast_sentences(*lists)]
+
+    outcome = grade("contrast_sentences", split)
+    assert outcome.status == "failed"
+    assert outcome.message

@@ -77,6 +77,15 @@ def _every_noun_with_every_noun(creatures, things, links, creature_verbs, thing_
     ]
 
 
+def _noun_first(*lists):
+    return [(noun, sentence) for sentence, noun in contrast_sentences(*lists)]
+
+
+def _noun_for_it(*lists):
+    found = contrast_sentences(*lists)
+    return [(sentence.replace(" it ", f" {noun} "), noun) for sentence, noun in found]
+
+
 def _doubled(*lists):
     return contrast_sentences(*lists) * 2
 
@@ -91,6 +100,8 @@ def _judge_sentences(call: Call, value) -> Finding | None:
         return Finding(name, tested, (("for example", example),) if example else ())
 
     texts = [sentence for sentence, _ in got]
+    if got and not set(texts) & set(wanted) and all(noun in wanted for _, noun in got):
+        return no("pairs the other way round", " -> ".join(got[0]))
     if len(set(texts)) < len(texts):
         return no("sentences twice", max(texts, key=texts.count))
     odd = sorted(set(texts) - set(wanted))
@@ -98,9 +109,12 @@ def _judge_sentences(call: Call, value) -> Finding | None:
         letters = {_letters(sentence) for sentence in wanted}
         if all(_letters(sentence) in letters for sentence in odd):
             return no("other spaces or stops", odd[0])
-        nouns = {*creatures, *things}
-        if all(len(nouns.intersection(sentence.split())) == 2 for sentence in odd):
+        if all(_of_one_sort(sentence.split(), creatures, things) for sentence in odd):
             return no("two nouns of one sort", odd[0])
+        if all(sentence.lower() in wanted for sentence in odd):
+            return no("capital letters", odd[0])
+        if any(" it " not in sentence for sentence in odd):
+            return no("'it' is missing", odd[0])
         return no("other sentences", odd[0])
     missing = sorted(set(wanted) - set(texts))
     if missing:
@@ -109,6 +123,10 @@ def _judge_sentences(call: Call, value) -> Finding | None:
     if wrong:
         return no(_what_is_named(call.args, got, wrong), " -> ".join(wrong[0]))
     return None
+
+
+def _of_one_sort(words, creatures, things) -> bool:
+    return any(len({*sort}.intersection(words)) == 2 for sort in (creatures, things))
 
 
 def _letters(sentence: str) -> str:
@@ -280,6 +298,24 @@ CONTRAST_SENTENCES = Exercise(
             _doubled,
             "At least one sentence occurs more than once.",
             "Four loops and the two orders make each sentence once.",
+        ),
+        Mistake(
+            "pairs the other way round",
+            _noun_first,
+            "Each pair begins with the noun.",
+            "Put the sentence first and the noun second.",
+        ),
+        Mistake(
+            "capital letters",
+            _sentences(form="The {} {} the {} , and it {} ."),
+            "The words are right, but some have capital letters. The vocabulary has none.",
+            "Write every word in small letters, the first one too.",
+        ),
+        Mistake(
+            "'it' is missing",
+            _noun_for_it,
+            "There is no *it* in the sentence: the noun stands in its place, so nothing is left to ask.",
+            "Leave the word `it` as it is; the noun goes into the second part of the pair.",
         ),
         Mistake(
             "other spaces or stops",

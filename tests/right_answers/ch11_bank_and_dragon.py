@@ -40,6 +40,15 @@ def joined_words(creatures, things, links, creature_verbs, thing_verbs):
     return list(found.items())
 
 
+def as_pairs_of_a_set(creatures, things, links, creature_verbs, thing_verbs):
+    found = set()
+    for creature, thing, link in itertools.product(creatures, things, links):
+        for noun, verbs in ((creature, creature_verbs), (thing, thing_verbs)):
+            for verb, (a, b) in itertools.product(verbs, itertools.permutations((creature, thing))):
+                found.add((f"the {a} {link} the {b} , and it {verb} .", noun))
+    return list(found)
+
+
 def as_an_array(*lists):
     return np.array(by_loops(*lists)[::-1])
 
@@ -158,7 +167,14 @@ def exactly_half():
 
 
 RIGHT = {
-    "contrast_sentences": [by_product, as_lists, as_a_sorted_tuple, joined_words, as_an_array],
+    "contrast_sentences": [
+        by_product,
+        as_lists,
+        as_a_sorted_tuple,
+        joined_words,
+        as_pairs_of_a_set,
+        as_an_array,
+    ],
     "probe_accuracy": [
         probe_with_signs,
         probe_by_normal_equations,
