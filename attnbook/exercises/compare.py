@@ -72,6 +72,8 @@ def _compare_tuples(got, got_kind, expected, expected_kind, returns, tolerance):
 def _compare_leaf(got, got_kind, expected, expected_kind, name, tolerance) -> Difference | None:
     if isinstance(expected, dict):
         return _compare_dicts(got, got_kind, expected, expected_kind, name, tolerance)
+    if isinstance(expected, tuple):
+        return _compare_tuples(got, got_kind, expected, expected_kind, (), tolerance)
     if got_kind == "None":
         return Difference("nothing", f"{name} is None.")
     if got_kind == "unfinished":
@@ -88,9 +90,8 @@ def _compare_leaf(got, got_kind, expected, expected_kind, name, tolerance) -> Di
         want = "a number" if scalar else article(expected_kind)
         return Difference("type", f"{name} is {article(got_kind)}; expected {want}.")
     if isinstance(got, (tuple, dict)):  # rows of unequal length, texts and lists: no one shape
-        return Difference(
-            "type", f"{name} is {article(got_kind)}; expected {article(expected_kind)}."
-        )
+        want = article(expected_kind)
+        return Difference("type", f"{name} is {article(got_kind)}; expected {want}.")
     if np.shape(got) != np.shape(expected):
         return Difference("shape", f"{name} has shape {shape(got)}; expected {shape(expected)}.")
     found = _compare_values(np.asarray(got), np.asarray(expected), name, tolerance)
