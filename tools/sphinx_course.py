@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode, depart_HideCellInput, visit_HideCellInput
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -67,6 +68,14 @@ def fold_setup(app: Sphinx, doctree: nodes.document) -> None:
             cell["prompt_hide"] = "Hide the set-up code"
 
 
+def visit_fold(self: Any, node: HideCodeCellNode) -> None:
+    """A folded cell is called by what it says, also by a screen reader."""
+    begin = len(self.body)
+    visit_HideCellInput(self, node)
+    own_name = ' aria-label="Toggle hidden content"'
+    self.body[begin:] = [part.replace(own_name, "") for part in self.body[begin:]]
+
+
 def visit_entry(self: Any, node: nodes.entry) -> None:
     """The empty corner of a table heads nothing: a plain cell, which screen readers pass over."""
     type(self).visit_entry(self, node)
@@ -84,6 +93,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # Jupyter Book sets this for an extension that _config.yml leaves out.
     app.add_config_value("comments_config", {}, "", dict)
     app.add_node(nodes.entry, override=True, html=(visit_entry, depart_entry))
+    app.setup_extension("myst_nb")
+    app.add_node(HideCodeCellNode, override=True, html=(visit_fold, depart_HideCellInput))
     app.connect("config-inited", read_switches)
     app.connect("source-read", withhold_page)
     app.connect("doctree-read", name_sections)

@@ -15,9 +15,8 @@ function labelFor(box) {
   return "Code or output, scrolls sideways";
 }
 
-function reachScrollingBoxes() {
-  const boxes = [...document.querySelectorAll(SCROLLING)];
-  // All are measured before any is changed: a change makes the browser lay out the page anew.
+// All are measured before any is changed: a change makes the browser lay out the page anew.
+function mark(boxes) {
   const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth + 1);
   boxes.forEach((box, place) => {
     if (scrolls[place] === Boolean(box.dataset.scrolls)) return;
@@ -33,6 +32,20 @@ function reachScrollingBoxes() {
   });
 }
 
+const allBoxes = () => [...document.querySelectorAll(SCROLLING)];
+
+// To measure a box the browser must lay it out, so each waits until it comes near the window. The keyboard
+// may go far at once: with the first key all are measured.
+const near = new IntersectionObserver(
+  (seen) => mark(seen.filter((one) => one.isIntersecting).map((one) => one.target)),
+  { rootMargin: "100% 0px" },
+);
+
+function watchBoxes() {
+  near.disconnect();
+  for (const box of allBoxes()) near.observe(box);
+}
+
 function openAround(target) {
   for (let part = target; part; part = part.parentElement) {
     if (part.tagName === "DETAILS") part.open = true;
@@ -44,9 +57,8 @@ function openHashTarget() {
   if (target) openAround(target);
 }
 
-document.addEventListener("toggle", reachScrollingBoxes, true);
-window.addEventListener("resize", reachScrollingBoxes);
-window.addEventListener("load", reachScrollingBoxes);
+window.addEventListener("resize", watchBoxes);
+window.addEventListener("keydown", () => mark(allBoxes()), { once: true, capture: true });
 window.addEventListener("hashchange", openHashTarget);
 window.addEventListener("beforeprint", () => {
   const { dataset } = document.documentElement;
@@ -66,4 +78,4 @@ window.addEventListener("afterprint", () => {
   }
 });
 openHashTarget();
-reachScrollingBoxes();
+watchBoxes();

@@ -7,6 +7,10 @@ from tools.site_headers import other_hosts
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
+# A browser lays out the far parts of a page when they come near; a test looks at all of it at once.
+ALL_LAID_OUT = "section { content-visibility: visible !important; }"
+
+
 class Visit:
     """One page, opened and settled, with what went wrong on the way."""
 
@@ -24,7 +28,13 @@ class Visit:
         self.page.on("response", self._answered)
         self.context.route(lambda url: not url.startswith(site), self._blocked)
         self.page.goto(f"{site}/{page}.html", wait_until="load")
+        self.page.evaluate(
+            """(rule) => document.head.append(
+                Object.assign(document.createElement("style"), { textContent: rule }))""",
+            ALL_LAID_OUT,
+        )
         self.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        self.page.keyboard.press("Shift")  # with the first key all boxes that scroll are made known
         # What fades in is pale at first: it is looked at when it has arrived.
         self.page.evaluate(
             """() => Promise.allSettled(document.getAnimations()
