@@ -113,7 +113,7 @@ def test_axe_finds_nothing_on_a_map_with_marks(browser, site, scheme):
 def test_marks_that_cannot_be_read_or_kept_break_nothing(browser, site):
     with Visit(browser, site, CHAPTER, WIDE) as visit:
         visit.page.evaluate("localStorage.setItem('chapters-read', '{broken')")
-        visit.page.reload()
+        visit.reload()
         visit.page.evaluate("Storage.prototype.setItem = () => { throw new Error('full'); }; null")
         box = visit.page.get_by_label("I have read chapter 2")
         assert not box.is_checked()
@@ -254,7 +254,7 @@ def test_a_line_of_prose_holds_about_seventy_letters(browser, site, page):
     with Visit(browser, site, page, {"width": 1600, "height": 900}) as visit:
         letters = visit.page.evaluate(
             """() => [...document.querySelectorAll('article section > p')]
-                .filter((p) => p.innerText.length > 300 && !p.querySelector('.math'))
+                .filter((p) => p.innerText.length > 300 && !p.querySelector('math'))
                 .map((p) => p.innerText.length
                     / Math.round(p.clientHeight / parseFloat(getComputedStyle(p).lineHeight)))"""
         )

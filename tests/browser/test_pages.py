@@ -102,3 +102,17 @@ def test_search_finds_a_word_of_the_first_chapter(browser, site):
         found = visit.page.locator("#search-results li a").all_inner_texts()
         assert any("softmax" in title.lower() for title in found)
         assert visit.errors == []
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+def test_a_link_into_a_long_page_ends_at_its_heading(browser, site, viewport):
+    """Sections far from the window have no height of their own until they come near."""
+    context = browser.new_context(viewport=viewport, reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(f"{site}/notebooks/09-multi-head-attention.html#quiz", wait_until="load")
+    page.wait_for_timeout(500)
+    top = page.evaluate("document.querySelector('#quiz h2').getBoundingClientRect().top")
+    before = page.evaluate("document.querySelector('#quiz').previousElementSibling.clientHeight")
+    context.close()
+    assert 0 <= top <= viewport["height"] / 4
+    assert before > 0

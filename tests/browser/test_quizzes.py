@@ -100,7 +100,7 @@ def test_an_answered_quiz_is_kept_accessible_in_both_themes_and_fits_a_phone(bro
     answers = [(wrongs, rights)[place % 2][place] for place in range(len(asked))]
     with open_quiz(browser, site, slug, PHONE) as visit:
         choose(visit, *answers)
-        visit.page.reload()
+        visit.reload()
         half = len(asked) // 2
         assert score(visit) == f"{half} of {len(asked)} right, {half} at the first try"
         for said, question, answer in zip(of(visit, ".quiz-said"), asked, answers, strict=True):
@@ -218,7 +218,7 @@ def test_what_was_kept_and_fits_no_more_is_left_out(browser, site):
                 "([key, kept]) => localStorage.setItem(key, kept)",
                 [f"attnbook:quiz:{CHAPTERS[0]}", kept],
             )
-            visit.page.reload()
+            visit.reload()
             said = "".join(of(visit, ".quiz-said"))
             assert ("A is" in said) == is_told, kept
             assert said.count("\n") <= 4

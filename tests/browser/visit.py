@@ -28,11 +28,7 @@ class Visit:
         self.page.on("response", self._answered)
         self.context.route(lambda url: not url.startswith(site), self._blocked)
         self.page.goto(f"{site}/{page}.html", wait_until="load")
-        self.page.evaluate(
-            """(rule) => document.head.append(
-                Object.assign(document.createElement("style"), { textContent: rule }))""",
-            ALL_LAID_OUT,
-        )
+        self.lay_out_all()
         self.page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
         self.page.keyboard.press("Shift")  # with the first key all boxes that scroll are made known
         # What fades in is pale at first: it is looked at when it has arrived.
@@ -42,6 +38,17 @@ class Visit:
                 .map((one) => one.finished))"""
         )
         self.page.wait_for_timeout(100)
+
+    def lay_out_all(self) -> None:
+        self.page.evaluate(
+            """(rule) => document.head.append(
+                Object.assign(document.createElement("style"), { textContent: rule }))""",
+            ALL_LAID_OUT,
+        )
+
+    def reload(self) -> None:
+        self.page.reload()
+        self.lay_out_all()
 
     def _heard(self, message) -> None:
         if message.type == "error":
