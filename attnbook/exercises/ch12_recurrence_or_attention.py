@@ -791,7 +791,7 @@ FAIR_COMPARISON = Exercise(
         Mistake(
             "best of many, on the texts it was chosen by",
             "D",
-            "In D the best seed is picked on the test texts. The best of three is not what you get "
+            "In D the best seed is picked on the test texts. The best of five is not what you get "
             "from one, and texts by which you chose no longer test.",
             "Look for fresh texts and for all seeds.",
         ),
