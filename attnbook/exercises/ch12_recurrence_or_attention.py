@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -64,6 +65,10 @@ def _strictly_below(n_gates, d_in, budget):
     return width
 
 
+def _at_most_1000(n_gates, d_in, budget):
+    return min(1000, matching_width(n_gates, d_in, budget))
+
+
 def _one_too_many(n_gates, d_in, budget):
     width = 0
     while _count(n_gates, d_in, width) <= budget:
@@ -87,7 +92,7 @@ def _exact_budgets(rng: np.random.Generator) -> list[Call]:
 
 
 def _budgets_between(rng: np.random.Generator) -> list[Call]:
-    calls = [Call((1, 2, 22)), Call((3, 3, 225)), Call((3, 3, 250))]
+    calls = [Call((1, 2, 22)), Call((3, 3, 225)), Call((3, 3, 250)), Call((1, 8, 1_300_000))]
     for n_gates, d_in, width in ((1, 32, 50), (3, 17, 40), (4, 24, 31), (3, 64, 12)):
         gap = _count(n_gates, d_in, width + 1) - _count(n_gates, d_in, width)
         more = int(rng.integers(gap // 2 + 1, gap))  # nearer to the next width
@@ -184,6 +189,12 @@ MATCHING_WIDTH = Exercise(
             "You return the first width that reaches the budget. Unless it meets it exactly, that "
             "layer has more parameters than it is allowed.",
             "Return the last width that still fits.",
+        ),
+        Mistake(
+            "search that ends at 1000",
+            _at_most_1000,
+            "Your search ends at a width of 1000. A budget of more than a million parameters allows more.",
+            "Search until the budget is exceeded, not up to a number of your own.",
         ),
         Mistake(
             "one too wide",
@@ -387,6 +398,13 @@ SEQUENTIAL_STEPS = Exercise(
             WRITING,
         ),
         Mistake(
+            "first token left out in writing",
+            _steps(writing=lambda kind, n, layers: (n - 1) * layers),
+            "Writing, you left out one token. The first is there, but it has to go through all layers "
+            "like the others.",
+            "All `seq_len` tokens climb through all layers.",
+        ),
+        Mistake(
             "writing with one layer",
             _steps(writing=lambda kind, n, layers: n),
             "For writing you count one step for each token. Each token climbs through all layers.",
@@ -574,6 +592,12 @@ def _line(x, y):
     return slope, y.mean() - slope * x.mean()
 
 
+def _swapped(lengths, costs):
+    with warnings.catch_warnings():  # equal costs are no line to stand on
+        warnings.simplefilter("ignore")
+        return np.polyfit(np.log(costs), np.log(lengths), 1)[0]
+
+
 def _exact(rng: np.random.Generator) -> list[Call]:
     calls = [Call((np.array([1.0, 2.0, 4.0]), np.array([3.0, 12.0, 48.0])))]
     for exponent, factor in ((1.0, 5.0), (2.0, 1e-7), (0.5, 40.0), (-1.0, 7.0), (1.37, 0.01)):
@@ -669,9 +693,7 @@ FIT_EXPONENT = Exercise(
         ),
         Mistake(
             "axes swapped",
-            lambda lengths, costs: (
-                float("nan") if np.ptp(costs) == 0 else _line(np.log(costs), np.log(lengths))[0]
-            ),
+            _swapped,
             "You fitted the lengths over the costs. For exact powers this is one over the exponent.",
             "Lengths go to the right, costs upward: `np.polyfit(x, y, 1)` with lengths as x.",
         ),
@@ -729,7 +751,9 @@ FIT_EXPONENT = Exercise(
         Mistake(
             "correlation",
             lambda lengths, costs: (
-                0.0 if np.ptp(costs) == 0 else np.corrcoef(np.log(lengths), np.log(costs))[0, 1]
+                float("nan")
+                if np.ptp(costs) == 0
+                else np.corrcoef(np.log(lengths), np.log(costs))[0, 1]
             ),
             "This is the correlation: how straight the line is, not how steep.",
             "The slope is asked for.",
@@ -739,6 +763,13 @@ FIT_EXPONENT = Exercise(
             lambda lengths, costs: 2 ** _line(np.log(lengths), np.log(costs))[0],
             "This is the factor by which the cost grows when the length doubles: 4 for exponent 2.",
             "Its logarithm to base 2 is the exponent.",
+        ),
+        Mistake(
+            "quotient of the spreads",
+            lambda lengths, costs: np.std(np.log(costs)) / np.std(np.log(lengths)),
+            "You divided the spread of the log costs by that of the log lengths. That is never "
+            "negative, and noise in the costs makes it too large.",
+            "The slope of least squares multiplies the deviations of both, point by point.",
         ),
         Mistake(
             "rounded",

@@ -40,6 +40,10 @@ def width_of_all_at_once(n_gates, d_in, budget):
     return widths[n_gates * widths * (d_in + widths + 2) <= budget].max()
 
 
+def width_by_first_too_wide(n_gates, d_in, budget):
+    return next(w for w in range(budget + 2) if _count(n_gates, d_in, w + 1) > budget)
+
+
 def width_as_a_float(n_gates, d_in, budget):
     return float(width_by_formula(n_gates, d_in, budget))
 
@@ -111,6 +115,11 @@ def bytes_of_a_view(batch, n_heads, seq_len, dtype):
     return np.broadcast_to(np.zeros((), dtype), shape).size * np.zeros(1, dtype).nbytes
 
 
+def bytes_of_a_table_never_made(batch, n_heads, seq_len, dtype):
+    """One number, seen from everywhere; nbytes counts it everywhere."""
+    return np.broadcast_to(np.zeros((), dtype), (batch, n_heads, seq_len, seq_len)).nbytes
+
+
 # --- fit_exponent ---------------------------------------------------------------------------------
 
 
@@ -149,6 +158,7 @@ RIGHT = {
         width_by_search,
         width_downward,
         width_of_all_at_once,
+        width_by_first_too_wide,
         width_as_a_float,
     ],
     "sequential_steps": [
@@ -164,6 +174,7 @@ RIGHT = {
         bytes_by_bits,
         bytes_as_a_float,
         bytes_of_a_view,
+        bytes_of_a_table_never_made,
     ],
     "fit_exponent": [
         slope_by_polyfit,
