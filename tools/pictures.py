@@ -90,9 +90,13 @@ def picture_of_a_page(browser) -> None:
     page.wait_for_timeout(500)
     page.evaluate(
         """() => {
-            const figure = document.querySelectorAll('article .cell_output img')[1];
-            const top = figure.closest('.cell').getBoundingClientRect().top;
-            scrollTo({ top: top + scrollY - 170, behavior: 'instant' });
+            const cell = document.querySelectorAll('article .cell_output img')[1].closest('.cell');
+            for (const section of document.querySelectorAll('section')) {
+                section.style.contentVisibility = 'visible';  // all is laid out at once
+            }
+            cell.querySelector('img').loading = 'eager';
+            const top = cell.getBoundingClientRect().top + scrollY;
+            scrollTo({ top: top - 170, behavior: 'instant' });
         }"""
     )
     page.wait_for_timeout(500)
