@@ -14,11 +14,11 @@ import shutil
 import statistics
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools.local_server import Quiet, served
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
@@ -35,7 +35,7 @@ CHROME_FLAGS = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usag
 COMPRESSED = {".html", ".css", ".js", ".svg", ".json", ".txt"}
 
 
-class Compressing(SimpleHTTPRequestHandler):
+class Compressing(Quiet):
     """Files as a web server sends them: compressed, and to be kept."""
 
     protocol_version = "HTTP/1.1"
@@ -55,25 +55,10 @@ class Compressing(SimpleHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_: object) -> None:
-        pass
-
 
 @functools.cache
 def packed(file: Path) -> bytes:
     return gzip.compress(file.read_bytes(), 6)
-
-
-@contextmanager
-def served(site: Path) -> Iterator[str]:
-    """The address at which the site is served while the block runs."""
-    handler = functools.partial(Compressing, directory=str(site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 def installed() -> Path:
@@ -146,7 +131,7 @@ def main() -> None:
     print("| page | device | performance | accessibility | best practices | SEO ", end="")
     print("| largest paint, s | blocked, ms | shift | sent, kB |")
     print("| --- " * 10 + "|")
-    with served(SITE) as address:
+    with served(SITE, Compressing) as address:
         for page in options.pages:
             for device, targets in TARGETS.items():
                 url = f"{address}/{page}.html"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
-import threading
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.site_pages import built_site
+from tools.local_server import served
 
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 HOW_TO_GET_ONE = (
@@ -57,18 +55,8 @@ def browser() -> Iterator:
         browser.close()
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="session")
 def site() -> Iterator[str]:
     """The address of the built site."""
-    handler = functools.partial(Quiet, directory=str(built_site()))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with served(built_site()) as address:
+        yield address

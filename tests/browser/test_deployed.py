@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import re
-import threading
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser.conftest import Quiet
 from tests.site_pages import built_site
 from tools.build_site import toc_pages
+from tools.local_server import Quiet, served
 from tools.site_headers import lifetime, site_headers
 
 PREFIX = "/course"
@@ -56,14 +53,8 @@ class Deployed(Quiet):
 def deployed():
     """The address of the built site's folder."""
     html = built_site()
-    handler = type("Handler", (Deployed,), {"always": site_headers(html)})
-    handler = functools.partial(handler, directory=str(html))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}{PREFIX}"
-        server.shutdown()
-        thread.join()
+    with served(html, type("Handler", (Deployed,), {"always": site_headers(html)})) as address:
+        yield address + PREFIX
 
 
 class Watched:

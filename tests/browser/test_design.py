@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import re
-import threading
-from http.server import ThreadingHTTPServer
 from urllib.parse import quote
 
 import pytest
 import yaml
 
 from attnbook.figures import colours
-from tests.browser.conftest import Quiet
 from tests.browser.visit import PHONE, WIDE, Visit
 from tests.site_pages import built_site
 from tools.build_site import ROOT, toc_pages
+from tools.local_server import Quiet, served
 
 CHAPTER = "notebooks/02-softmax"
 PHRASES = yaml.safe_load((ROOT / "book" / "search.yml").read_text(encoding="utf-8"))
@@ -150,13 +147,8 @@ class Hosted(Quiet):
 
 @pytest.fixture(scope="module")
 def hosted():
-    handler = functools.partial(Hosted, directory=str(built_site()))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with served(built_site(), Hosted) as address:
+        yield address
 
 
 @pytest.mark.parametrize(
