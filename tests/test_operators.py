@@ -10,7 +10,6 @@ import pytest
 import yaml
 from sphinx.errors import ExtensionError
 
-from tests.browser.conftest import browser  # noqa: F401
 from tests.site_pages import built_site
 from tests.small_book import build_small_book, write_small_book
 from tools import set_address
@@ -60,7 +59,7 @@ def test_a_banner_heads_every_page_as_plain_text_with_a_link(kept):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_banner_can_be_read_and_found_by_everybody(kept, browser, scheme):  # noqa: F811
+def test_a_banner_can_be_read_and_found_by_everybody(kept, browser, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
     context = browser.new_context(color_scheme=scheme, viewport={"width": 390, "height": 600})

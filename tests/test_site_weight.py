@@ -12,6 +12,7 @@ from tools.build_site import toc_pages
 from tools.sphinx_assets import (
     ICONS,
     SHEET,
+    THEME_SCRIPT,
     icons_in,
     loaded_file,
     names_in_use,
@@ -149,6 +150,9 @@ def test_a_picture_that_tells_its_size_is_left_as_it_is(tmp_path):
 
 def test_a_second_build_that_writes_few_pages_keeps_the_rules_of_all(tmp_path):
     (tmp_path / ICONS).parent.mkdir(parents=True)
+    (tmp_path / THEME_SCRIPT).parent.mkdir(parents=True)
+    measuring = ',"complete"===document.readyState?m():window.addEventListener("load",m)'
+    (tmp_path / THEME_SCRIPT).write_text(f"(()=>{{go(){measuring}}})();", encoding="utf-8")
     link = '<link rel="stylesheet" href="_static/{}.css" />'
     quiz = link.format("a") + link.format("quiz") + '<p class="x q"></p>'
     plain = link.format("a") + '<p class="x"></p>'
@@ -158,6 +162,7 @@ def test_a_second_build_that_writes_few_pages_keeps_the_rules_of_all(tmp_path):
     for _ in range(2):
         (tmp_path / "plain.html").write_text(plain, encoding="utf-8")
         shed(tmp_path)
+    assert (tmp_path / THEME_SCRIPT).read_text(encoding="utf-8") == "(()=>{go()})();"
     css = (tmp_path / SHEET).read_text(encoding="utf-8")
     assert css.splitlines()[1:] == [".x{color: red}", ".q{color: tan}"]
     for page in ("quiz", "plain"):

@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from tools.local_browser import FLAGS, NoBrowserError, find_browser
 from tools.local_server import Quiet, served
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,8 +31,7 @@ TARGETS = {
     "desktop": {"performance": 95, "accessibility": 95, "best-practices": 95, "seo": 95},
     "mobile": {"performance": 90, "accessibility": 95, "best-practices": 95, "seo": 95},
 }
-BROWSERS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
-CHROME_FLAGS = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage"
+CHROME_FLAGS = " ".join(["--headless=new", *FLAGS])
 COMPRESSED = {".html", ".css", ".js", ".svg", ".json", ".txt"}
 
 
@@ -76,19 +76,12 @@ def installed() -> Path:
     return program
 
 
-def browser() -> str:
-    for path in [os.environ.get("BROWSER_PATH"), *map(shutil.which, BROWSERS)]:
-        if path:
-            return path
-    sys.exit("No Chromium found: install one, or set BROWSER_PATH.")
-
-
-def judge(program: Path, url: str, device: str) -> dict:
+def judge(program: Path, browser: str, url: str, device: str) -> dict:
     """One report of Lighthouse."""
     command = ["node", str(program), url, "--quiet", "--output=json"]
     command += [f"--chrome-flags={CHROME_FLAGS}"]
     command += ["--preset=desktop"] if device == "desktop" else []
-    env = {**os.environ, "CHROME_PATH": browser()}
+    env = {**os.environ, "CHROME_PATH": browser}
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"Lighthouse failed on {url}:\n{done.stderr}")
@@ -127,6 +120,10 @@ def main() -> None:
     options = parser.parse_args()
     if not (SITE / "index.html").exists():
         sys.exit("The site is not built yet. Run `make book` first.")
+    try:
+        browser = find_browser()
+    except NoBrowserError as error:
+        sys.exit(str(error))
     program, missed = installed(), []
     print("| page | device | performance | accessibility | best practices | SEO ", end="")
     print("| largest paint, s | blocked, ms | shift | sent, kB |")
@@ -135,7 +132,7 @@ def main() -> None:
         for page in options.pages:
             for device, targets in TARGETS.items():
                 url = f"{address}/{page}.html"
-                reports = [judge(program, url, device) for _ in range(options.runs)]
+                reports = [judge(program, browser, url, device) for _ in range(options.runs)]
                 got = scores(reports)
                 numbers = [
                     f"{measured(reports, 'largest-contentful-paint') / 1000:.1f}",

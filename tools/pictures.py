@@ -1,6 +1,6 @@
 """Take the README's two pictures: a page of the site, and a wrong answer being explained.
 
-python tools/pictures.py      after `make book`; needs a browser, see tests/browser/conftest.py
+python tools/pictures.py      after `make book`; needs a browser, see tools/local_browser.py
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.browser.conftest import FLAGS, find_browser
 from tools.kernel_environment import kernel_environment
+from tools.local_browser import ALL_LAID_OUT, opened_browser
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "book" / "_static" / "img"
@@ -87,13 +87,11 @@ def jupyterlab(folder: Path) -> Iterator[str]:
 def picture_of_a_page(browser) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 860})
     page.goto((ROOT / "_build" / "html" / "notebooks" / f"{CHAPTER}.html").as_uri())
+    page.add_style_tag(content=ALL_LAID_OUT)
     page.wait_for_timeout(500)
     page.evaluate(
         """() => {
             const cell = document.querySelectorAll('article .cell_output img')[1].closest('.cell');
-            for (const section of document.querySelectorAll('section')) {
-                section.style.contentVisibility = 'visible';  // all is laid out at once
-            }
             cell.querySelector('img').loading = 'eager';
             const top = cell.getBoundingClientRect().top + scrollY;
             scrollTo({ top: top - 170, behavior: 'instant' });
@@ -129,15 +127,10 @@ def picture_of_an_explanation(browser) -> None:
 
 
 def main() -> None:
-    from playwright.sync_api import sync_playwright
-
     TARGET.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
-        path = find_browser(playwright)
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    with opened_browser() as browser:
         picture_of_a_page(browser)
         picture_of_an_explanation(browser)
-        browser.close()
 
 
 if __name__ == "__main__":

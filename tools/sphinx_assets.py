@@ -37,6 +37,7 @@ SERVES = {
 INLINE = re.compile(r"\s*<script>DOCUMENTATION_OPTIONS\.search_as_you_type = .*?</script>")
 # The theme lays out the page anew for each box that may scroll; course.js spares the browser that.
 # Where another version of the theme reads differently it stays as it is, only slower.
+THEME_SCRIPT = "_static/scripts/pydata-sphinx-theme.js"
 SCROLL_MEASURE = re.compile(
     r',"complete"===document\.readyState\?(\w+)\(\):window\.addEventListener\("load",\1\)(?=\}\)\(\);)'
 )
@@ -257,7 +258,7 @@ def shed(root: Path) -> None:
     for path, html in pages.items():
         html = with_sized_images(with_one_sheet(html, path, root), path)
         path.write_text(html, encoding="utf-8")
-    theme = root / "_static" / "scripts" / "pydata-sphinx-theme.js"
+    theme = root / THEME_SCRIPT
     theme.write_text(SCROLL_MEASURE.sub("", theme.read_text(encoding="utf-8")), encoding="utf-8")
     for pattern in UNUSED_FILES:
         for file in (root / "_static").glob(pattern):

@@ -89,6 +89,7 @@ def test_formulas_are_set_without_scripts_in_the_font_of_the_site(browser, site)
     page = context.new_page()
     with page.expect_request_finished(lambda request: "maths.woff2" in request.url):
         page.goto(f"{site}/notebooks/02-softmax.html")
+        page.locator("article math").first.scroll_into_view_if_needed()  # fonts load when needed
     root = page.locator("article math:visible", has=page.locator("msqrt")).first
     assert root.bounding_box()["height"] > 10
     assert page.locator("annotation:visible").count() == 0

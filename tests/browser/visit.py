@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from tools.local_browser import ALL_LAID_OUT
 from tools.site_headers import other_hosts
 
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-
-
-# A browser lays out the far parts of a page when they come near; a test looks at all of it at once.
-ALL_LAID_OUT = "section { content-visibility: visible !important; }"
 
 
 class Visit:
@@ -40,7 +37,7 @@ class Visit:
         self.page.wait_for_timeout(100)
 
     def lay_out_all(self) -> None:
-        self.page.evaluate(
+        self.page.evaluate(  # add_style_tag waits for ever where scripts are off
             """(rule) => document.head.append(
                 Object.assign(document.createElement("style"), { textContent: rule }))""",
             ALL_LAID_OUT,
