@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from attnbook.figures import colours
+from tests.browser.axe import violations
 from tests.browser.visit import PHONE, WIDE, Visit
 from tests.site_pages import built_site
 from tools.build_site import ROOT, toc_pages
@@ -98,13 +99,11 @@ def test_a_chapter_marked_as_read_is_named_so_and_can_be_forgotten(browser, site
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_a_map_with_marks(browser, site, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
     with Visit(browser, site, CHAPTER, WIDE, scheme) as visit:
         visit.page.get_by_label("I have read chapter 2").check()
         visit.page.goto(f"{site}/book/intro.html")
         visit.page.wait_for_selector("#reading-progress")
-        assert Axe().run(visit.page).response["violations"] == []
+        assert violations(visit.page) == []
 
 
 def test_marks_that_cannot_be_read_or_kept_break_nothing(browser, site):
@@ -178,10 +177,8 @@ def test_the_page_for_a_wrong_address_leads_back_at_any_depth(browser, hosted, w
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_for_a_wrong_address_is_accessible_and_fits_a_phone(browser, site, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
     with Visit(browser, site, "404", PHONE, scheme) as visit:
-        assert Axe().run(visit.page).response["violations"] == []
+        assert violations(visit.page) == []
         over = "document.documentElement.scrollWidth - innerWidth"
         assert visit.page.evaluate(over) <= 0
         assert visit.errors == visit.foreign == []
