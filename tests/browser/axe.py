@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-CONTRAST = "color-contrast"
-# axe weighs the contrast of every element with text against all others, some ten thousand on a
-# chapter: twenty seconds. Most are words of code in one of a few colours. So of all texts that look
-# alike, in the same element on the same ground, one is judged and the others are hidden.
+# axe weighs every element against all others, some ten thousand on a chapter: half a minute. Most
+# are words of code and letters of formulas, in one of a few colours. So of those that look alike,
+# on the same ground, one is judged and the others are hidden.
 ONE_OF_EACH_LOOK = """() => {
     const looks = new Set();
     const ground = (element) => {
@@ -19,32 +18,27 @@ ONE_OF_EACH_LOOK = """() => {
         }
         return layers;
     };
-    const alike = [...document.querySelectorAll('body *')].filter((element) => {
-        if (element.childElementCount || !element.textContent.trim()) return false;
-        const style = getComputedStyle(element);
-        const look = [element.localName, style.color, style.fontSize, style.fontWeight,
-            style.textShadow, ...ground(element)].join('|');
+    const alike = [...document.querySelectorAll('pre span, math *')].filter((word) => {
+        if (word.childElementCount) return false;
+        const style = getComputedStyle(word);
+        const look = [style.color, style.fontSize, style.fontWeight, style.textShadow,
+            ...ground(word)].join('|');
         return looks.size === looks.add(look).size;
     });
-    for (const element of alike) element.style.setProperty('display', 'none', 'important');
+    for (const word of alike) word.style.setProperty('display', 'none', 'important');
 }"""
 
 
 def violations(page: Any, context: Any = None) -> list[str]:
     """What axe-core finds on the page, or in the `context` alone: a line for each kind and place.
 
-    Texts that look like another are hidden afterwards, so this is the last look at a page.
+    Repeated words of code and letters of formulas are hidden by it: the last look at a page.
     """
     from axe_playwright_python.sync_playwright import Axe
 
-    def found(**options: Any) -> list[dict]:
-        options = {"resultTypes": ["violations"], **options}
-        return Axe().run(page, context=context, options=options).response["violations"]
-
-    structure = found(rules={CONTRAST: {"enabled": False}})
     page.evaluate(ONE_OF_EACH_LOOK)
     return [
         f"{rule['impact']} {rule['id']}: {rule['help']} · {node['html'][:160]}"
-        for rule in structure + found(runOnly=[CONTRAST])
+        for rule in Axe().run(page, context).response["violations"]
         for node in rule["nodes"][:3]
     ]
