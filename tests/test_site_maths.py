@@ -1,5 +1,6 @@
 """Formulas are set at build: none is left as TeX, none fails in silence, none lacks a sign."""
 
+import re
 import subprocess
 import sys
 from html import unescape
@@ -51,6 +52,18 @@ def test_a_formula_in_a_heading_a_table_a_fold_and_a_line_of_its_own_is_set(tmp_
         assert f'<annotation encoding="application/x-tex">{tex}</annotation>' in html
     with TTFont(tmp_path / "html" / FONT) as font:
         assert {ord(sign) for sign in "12√𝑎𝑏𝑐𝑑"} <= set(font.getBestCmap())
+
+
+def test_no_line_ends_between_a_formula_and_what_touches_it(tmp_path):
+    page = "# T\n\nSee $a$ here, (not $b$), or $c$/$d$-wide.\n\n$$\nx\n$$\n"
+    html, _ = build(tmp_path, page)
+    held = re.findall(r'<span class="formula">(.*?)</span>', html, re.S)
+    assert [re.sub(r"<annotation.*?</annotation>|<[^>]*>", "", part) for part in held] == [
+        "b),",
+        "c/d-wide.",
+    ]
+    css = (ROOT / "book" / "_static" / "course.css").read_text(encoding="utf-8")
+    assert ".formula { white-space: nowrap; }" in css
 
 
 @pytest.mark.parametrize("tex", [r"\softmaxx(s)", r"\frac{1}{", "x_1_2"])

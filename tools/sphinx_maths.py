@@ -32,6 +32,11 @@ converter = LatexToMathML(annotation=True, fancy_error=False)
 _FORMULA = re.compile(r"<math\b.*?</math>", re.S)
 _ANNOTATION = re.compile(r"<annotation\b.*?</annotation>", re.S)
 _TAG = re.compile(r"<[^>]*>")
+# Formulas in a line with the letters that touch them: the full stop behind, the bracket before.
+_IN_LINE = r"<math\b(?![^>]*display=.block).*?</math>"
+_WITH_NEIGHBOURS = re.compile(
+    rf"[^\s<>]{{,16}}{_IN_LINE}(?:[^\s<>]{{,16}}{_IN_LINE})*[^\s<>]{{,16}}", re.S
+)
 # Browsers draw a lone letter of a formula by its mathematical italic.
 _ITALIC = [0x210E, *range(0x1D434, 0x1D468), *range(0x1D6A4, 0x1D6A6), *range(0x1D6E2, 0x1D71C)]
 _ITALICS = {
@@ -65,6 +70,24 @@ def visit_block(self: Any, node: nodes.math_block) -> None:
 def title_without_tex(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
     """A browser's tab shows a title's text without its tags: the TeX would follow the formula."""
     context["title"] = _ANNOTATION.sub("", context.get("title", ""))
+
+
+def held_together(body: str) -> str:
+    """Keep a line from ending between a formula and what touches it: browsers break there."""
+
+    def held(found: re.Match[str]) -> str:
+        whole = found[0]
+        alone = (
+            whole.startswith("<math") and whole.endswith("</math>") and whole.count("<math") == 1
+        )
+        return whole if alone else f'<span class="formula">{whole}</span>'
+
+    return _WITH_NEIGHBOURS.sub(held, body)
+
+
+def hold_together(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
+    if "body" in context:
+        context["body"] = held_together(context["body"])
 
 
 def signs(page: str) -> set[str]:
@@ -143,5 +166,6 @@ def make_font(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
     app.connect("html-page-context", title_without_tex)
+    app.connect("html-page-context", hold_together)
     app.connect("build-finished", make_font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

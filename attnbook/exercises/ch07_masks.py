@@ -489,7 +489,7 @@ CAUSAL_MASK = Exercise(
 
 
 def boolean_to_additive(mask, dtype=np.float64):
-    """The mask as numbers to be added to scores: True -> 0, False -> -inf, in the type asked for."""
+    """The mask as numbers to add to scores: True -> 0, False -> -inf, in the type asked for."""
     return np.where(mask, 0.0, -np.inf).astype(dtype)
 
 

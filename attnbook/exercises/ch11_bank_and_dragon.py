@@ -332,7 +332,7 @@ CONTRAST_SENTENCES = Exercise(
 
 
 def probe_accuracy(train_x, train_y, test_x, test_y):
-    """Share of the test labels that a linear probe, fitted to the training set alone, gets right."""
+    """Share of the test labels that a linear probe, fitted on the training set only, gets right."""
 
     def with_constant(x):
         return np.column_stack([x, np.ones(len(x))])  # (n, d + 1)

@@ -59,6 +59,16 @@ def test_phone_does_not_scroll_sideways(browser, site, page):
         assert wide == []
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if "/0" in page or "/1" in page])
+def test_code_does_not_scroll_sideways_on_a_laptop(browser, site, page):
+    with Visit(browser, site, page, WIDE) as visit:
+        code = visit.page.locator("article pre:not(.cell_output pre)")
+        assert code.count() > 0
+        longest = """e => e.filter((pre) => pre.scrollWidth > pre.clientWidth)
+            .map((pre) => pre.textContent.split('\\n').sort((a, b) => b.length - a.length)[0])"""
+        assert code.evaluate_all(longest) == []
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_figures_keep_their_proportions_on_a_phone(browser, site, page):
     with Visit(browser, site, page, PHONE) as visit:
