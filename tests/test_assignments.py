@@ -194,7 +194,7 @@ def graded(released, tmp_path_factory):
 
 
 FULL = ("solved", "no_metadata", "duplicate", "renamed", "reordered", "raises", "exits", "kills")
-FULL += ("loops", "floods", "fills_memory", "magics", "more_magics", "more_magics", "twice")
+FULL += ("loops", "floods", "fills_memory", "magics", "more_magics", "twice")
 
 
 @pytest.mark.parametrize("student", FULL)
@@ -476,6 +476,115 @@ def test_mistakes_of_the_instructor_get_one_sentence(tmp_path, released):
     (tmp_path / "assignment.json").write_text("[]")
     with pytest.raises(AssignmentError, match="not an assignment"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (("--variant", "-1"), "--variant must be 0 or a number above; got -1"),
+        (("--name", "week 3"), "got 'week 3'"),
+    ],
+)
+def test_an_option_of_release_that_cannot_be_is_refused(tmp_path, capsys, option, said):
+    from attnbook.cli import main
+
+    command = ["release", "--exercises", "softmax", "--name", "hw", "--out", str(tmp_path / "hw")]
+    assert main([*command, *option]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "hw").exists()
+
+
+@pytest.fixture
+def one_hand_in(tmp_path, released):
+    """A folder with a submission that runs nothing, and the command that grades it into `out`."""
+    folder = tmp_path / "all"
+    folder.mkdir()
+    (folder / "ada.ipynb").write_text("{")
+    command = ["grade", str(folder), "--assignment", str(released), "--workers", "1"]
+    return folder, [*command, "--out", str(tmp_path / "out")]
+
+
+@pytest.mark.parametrize("option", ["--workers", "--seconds-per-cell", "--memory-gb"])
+def test_limits_that_nothing_can_keep_are_refused(one_hand_in, capsys, option):
+    from attnbook.cli import main
+
+    assert main([*one_hand_in[1], option, "0"]) == 2
+    assert "must be above 0; got" in capsys.readouterr().err
+
+
+def test_results_do_not_go_among_the_submissions(one_hand_in, capsys):
+    from attnbook.cli import main
+
+    folder, command = one_hand_in
+    for out in (folder, folder / "deep" / "results"):
+        assert main([*command, "--out", str(out)]) == 2
+        assert "choose a folder elsewhere" in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["ada.ipynb"]
+
+
+def test_a_seed_file_holds_any_secret_but_not_nothing(tmp_path):
+    from attnbook.assignments.grade import read_seed
+
+    path = tmp_path / "seed"
+    path.write_text(" 424242\n")
+    assert read_seed(path, tmp_path) == 424242
+    path.write_bytes(b"\xff secret")
+    assert read_seed(path, tmp_path) == read_seed(path, tmp_path) > 0
+    path.write_text("\n")
+    with pytest.raises(AssignmentError, match="seed is empty"):
+        read_seed(path, tmp_path)
+
+
+def test_a_result_that_cannot_be_written_is_said_and_the_grades_are_kept(one_hand_in, capsys):
+    from attnbook.cli import main
+
+    out = Path(one_hand_in[1][-1])
+    (out / "grades.csv").mkdir(parents=True)  # as unwritable as a file that a spreadsheet holds
+    assert main(one_hand_in[1]) == 2
+    assert re.search(r"grades\.csv'\. Is it open in another program", capsys.readouterr().err)
+    (out / "grades.csv").rmdir()
+    assert main(one_hand_in[1]) == 0
+    assert (out / "grades.csv").is_file()
+
+
+def test_a_fault_of_the_grader_is_noted_and_tried_again(one_hand_in, released, monkeypatch):
+    from attnbook.assignments import grade
+    from attnbook.assignments.sandbox import Limits
+
+    folder = one_hand_in[0]
+
+    def run():
+        return grade.grade_folder(folder, load(released), folder.parent, 1, Limits())
+
+    with monkeypatch.context() as broken:
+        broken.setattr(grade, "grade_submission", lambda *_: None)  # cannot go to a process
+        assert "The grader failed on it" in run()[0].notes[0]
+    assert "not valid JSON" in run()[0].notes[0]
+
+
+def test_odd_names_metadata_and_characters_are_no_obstacle(tmp_path):
+    """Bytes that are no UTF-8 in a name, tags that are no list, half a character in an error."""
+    from attnbook.assignments import exports, feedback
+    from attnbook.assignments.assignment import Assignment
+    from attnbook.assignments.grade import grade_folder
+    from attnbook.assignments.release import student_notebook
+    from attnbook.assignments.sandbox import Limits
+
+    assignment = Assignment("one", {"softmax": 3})
+    notebook = extra(solved(student_notebook(assignment)), r'raise ValueError("half \ud800")', 1)
+    for cell in notebook["cells"]:
+        cell["metadata"]["tags"] = 5
+    (tmp_path / "in").mkdir()
+    try:
+        (tmp_path / "in" / os.fsdecode(b"M\xfcller.ipynb")).write_text(json.dumps(notebook))
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    graded = grade_folder(tmp_path / "in", assignment, tmp_path, 1, Limits())
+    assert [(one.student, one.points) for one in graded] == [(r"M\xfcller", 3)]
+    assert "half ?" in graded[0].notes[0]
+    exports.write_grades(tmp_path / "grades.csv", assignment, graded)
+    feedback.write_pages(tmp_path, assignment, graded)
+    assert r"M\xfcller" in (tmp_path / "class.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from attnbook.assignments import given
-from attnbook.assignments.assignment import Assignment
+from attnbook.assignments.assignment import Assignment, AssignmentError
 from attnbook.assignments.sandbox import Ended, Limits, Sandbox
 from attnbook.assignments.submissions import Cell, Submission, collect
 from attnbook.exercises import engine, get, ids, report
@@ -314,15 +314,19 @@ def _graded(outcome: Outcome, notes: list[str], found_by_name: bool = False) -> 
 
 
 def read_seed(path: Path | None, out: Path) -> int:
-    """The secret number behind the cases: from a file, else made once and kept in `out`."""
+    """The secret number behind the cases: from a file, else made once and kept in `out`.
+
+    A file that holds something else than digits is a number too. Raises AssignmentError when it is
+    empty.
+    """
     path = path or out / "seed.txt"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{secrets.randbits(62)}\n", encoding="utf-8")
-    text = path.read_text(encoding="utf-8").strip()
-    return (
-        int(text) if text.isdigit() else int.from_bytes(hashlib.sha256(text.encode()).digest()[:7])
-    )
+    secret = path.read_bytes().strip()
+    if not secret:
+        raise AssignmentError(f"{path} is empty; it must hold the secret number behind the cases.")
+    return int(secret) if secret.isdigit() else int.from_bytes(hashlib.sha256(secret).digest()[:7])
 
 
 def grade_folder(
@@ -356,7 +360,8 @@ def grade_folder(
         try:
             for job in concurrent.futures.as_completed(jobs):
                 graded.append(_result(job, jobs[job], assignment))
-                _keep(keep, graded[-1], key)
+                if job.exception() is None:  # else the next run tries again
+                    _keep(keep, graded[-1], key)
                 progress(graded, len(submissions))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

@@ -58,8 +58,12 @@ def run(options: argparse.Namespace) -> int:
     try:
         if not options.submissions.is_dir():
             raise AssignmentError(f"There is no folder {options.submissions}.")
-        if options.workers < 1:
-            raise AssignmentError(f"--workers must be at least 1, got {options.workers}.")
+        numbers = (options.workers, options.seconds_per_cell, options.memory_gb)
+        if min(numbers) <= 0:
+            raise AssignmentError(
+                "--workers, --seconds-per-cell and --memory-gb must be above 0; got "
+                f"{numbers[0]}, {numbers[1]:g} and {numbers[2]:g}."
+            )
         if not can_limit() and not options.trusted:
             raise AssignmentError(
                 "This system cannot limit the memory and time of a submission. Grade on Linux or "
@@ -67,6 +71,11 @@ def run(options: argparse.Namespace) -> int:
             )
         assignment = load(options.assignment)
         roster = exports.read_roster(options.roster)
+        if options.submissions.resolve() in (out.resolve(), *out.resolve().parents):
+            raise AssignmentError(
+                f"--out {out} lies in the folder of submissions, where everything is taken for a "
+                "student's: choose a folder elsewhere."
+            )
         out.mkdir(parents=True, exist_ok=True)
         seed = read_seed(options.seed_file, out)
     except (AssignmentError, OSError) as error:
@@ -90,10 +99,18 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("Interrupted. The same command goes on where it stopped.", file=sys.stderr)
         return 130
-    exports.write_grades(out / "grades.csv", assignment, graded)
-    exports.write_canvas(out / "canvas.csv", assignment, graded, roster)
-    exports.write_moodle(out / "moodle.csv", assignment, graded, roster)
-    feedback.write_pages(out, assignment, graded)
+    try:
+        exports.write_grades(out / "grades.csv", assignment, graded)
+        exports.write_canvas(out / "canvas.csv", assignment, graded, roster)
+        exports.write_moodle(out / "moodle.csv", assignment, graded, roster)
+        feedback.write_pages(out, assignment, graded)
+    except OSError as error:
+        print(
+            f"attnbook: {error}. Is it open in another program? What is graded is kept: close it "
+            "and give the command again.",
+            file=sys.stderr,
+        )
+        return 2
     mean = sum(one.points for one in graded) / len(graded) if graded else 0
     print(
         f"{counted(len(graded), 'submission')}, {mean:.1f} of {assignment.total} points on average."

@@ -38,7 +38,12 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         if not re.fullmatch(r"[\w.-]+", options.name):
-            raise AssignmentError("--name may hold letters, digits, dots, hyphens, underscores.")
+            raise AssignmentError(
+                "--name may hold letters, digits, dots, hyphens and underscores; "
+                f"got {options.name!r}."
+            )
+        if options.variant < 0:
+            raise AssignmentError(f"--variant must be 0 or a number above; got {options.variant}.")
         chosen = choose(options.exercises)
         points = points_for(chosen, options.points)
         assignment = Assignment(options.name, points, options.variant, options.due)

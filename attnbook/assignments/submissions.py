@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,7 +67,8 @@ def collect(folder: Path, exercise_ids: list[str]) -> list[Submission]:
         newest = max(paths, key=lambda path: (path.stat().st_mtime, str(path)))
         notes = []
         if len(paths) > 1:
-            notes = [f"{len(paths)} notebooks were handed in; the newest, {newest.name}, counts."]
+            name = _readable(newest.name)
+            notes = [f"{len(paths)} notebooks were handed in; the newest, {name}, counts."]
         if re.match(r"\w+?_LATE_\d+_\d+_", newest.name):
             notes.append("Canvas marks it as late.")
         submissions.append(read(student, newest, exercise_ids, tuple(notes)))
@@ -79,7 +81,7 @@ def _hidden(path: Path, folder: Path) -> bool:
 
 
 def _no_notebook(paths: list[Path]) -> str:
-    files = [path.name for path in paths if not path.is_dir()]
+    files = [_readable(path.name) for path in paths if not path.is_dir()]
     return "there is no notebook in it" + (f", but {', '.join(files[:5])}" if files else "")
 
 
@@ -106,7 +108,7 @@ def moodle_number(path: str) -> str:
 def student_of(path: Path, folder: Path) -> str:
     """The student's name as the file or folder names give it."""
     parts = path.relative_to(folder).parts
-    name = parts[0]
+    name = _readable(parts[0])
     if len(parts) == 1 and not path.is_dir():
         name = re.sub(rf"{NOTEBOOK}|\.[^.]*$", "", name, count=1, flags=re.I)
     moodle = re.match(r"(.+?)_\d+_assignsubmission_", name)
@@ -114,6 +116,11 @@ def student_of(path: Path, folder: Path) -> str:
         return moodle.group(1)
     canvas = re.match(r"([^\W_]+?)(?:_LATE)?_(\d+)_\d+_.+", name)
     return f"{canvas.group(1)}_{canvas.group(2)}" if canvas else name
+
+
+def _readable(name: str) -> str:
+    """A file's name with bytes that are no UTF-8, as some archives leave them, written out."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def read(student: str, path: Path, exercise_ids: list[str], notes: tuple[str, ...]) -> Submission:
@@ -146,7 +153,8 @@ def _exercise_of(cell: dict, exercise_ids: list[str]) -> str | None:
     """The exercise whose stub this cell is: by its metadata, else by its id."""
     metadata = cell.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    named, tags = metadata.get("exercise"), metadata.get("tags") or []
-    if named in exercise_ids and "check" not in tags:
+    named, tags = metadata.get("exercise"), metadata.get("tags")
+    is_check = isinstance(tags, list) and "check" in tags
+    if named in exercise_ids and not is_check:
         return named
     return cell.get("id") if cell.get("id") in exercise_ids else None

@@ -83,6 +83,8 @@ def unpack(value: Any) -> Any:
     """What JSON held, back to plain data."""
     if isinstance(value, list):
         return [unpack(part) for part in value]
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()  # half a character fits into no file
     if not isinstance(value, dict):
         return value
     (tag, content), *rest = value.items()
@@ -99,7 +101,7 @@ def unpack(value: Any) -> Any:
     if tag == "dict":
         return {unpack(key): unpack(part) for key, part in content}
     if tag == "text":
-        return str(content)
+        return str(unpack(content))
     if tag in ("Call", "Result"):
         fields = {name: unpack(part) for name, part in content.items()}
         return (Call if tag == "Call" else Result)(**fields)
