@@ -217,8 +217,14 @@ def _unit_rows(vectors):
 
 
 def _agree(name_a, a, axis_a, name_b, b, axis_b, what):
-    """Raise ValueError unless two axes have the same length."""
-    if np.ndim(a) < 2 or np.ndim(b) < 2 or np.shape(a)[axis_a] != np.shape(b)[axis_b]:
+    """Raise ValueError unless both have two axes or more, and these two the same length."""
+    for name, array in ((name_a, a), (name_b, b)):
+        if np.ndim(array) < 2:
+            raise ValueError(
+                f"{name} {np.shape(array)} must have at least two axes: write a single vector v "
+                "as v[None, :]."
+            )
+    if np.shape(a)[axis_a] != np.shape(b)[axis_b]:
         raise ValueError(
             f"{name_a} {np.shape(a)} and {name_b} {np.shape(b)} must agree in {what}: axis "
             f"{axis_a} of {name_a} and axis {axis_b} of {name_b}."

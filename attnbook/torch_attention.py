@@ -139,7 +139,14 @@ def per_head_mask(mask: Tensor | None, x: Tensor) -> Tensor | None:
 
 
 def _agree(name_a: str, a: Tensor, axis_a: int, name_b: str, b: Tensor, axis_b: int, what: str):
-    if a.ndim < 2 or b.ndim < 2 or a.shape[axis_a] != b.shape[axis_b]:
+    """Raise ValueError unless both have two axes or more, and these two the same length."""
+    for name, tensor in ((name_a, a), (name_b, b)):
+        if tensor.ndim < 2:
+            raise ValueError(
+                f"{name} {tuple(tensor.shape)} must have at least two axes: write a single vector "
+                "v as v[None, :]."
+            )
+    if a.shape[axis_a] != b.shape[axis_b]:
         raise ValueError(
             f"{name_a} {tuple(a.shape)} and {name_b} {tuple(b.shape)} must agree in {what}: axis "
             f"{axis_a} of {name_a} and axis {axis_b} of {name_b}."

@@ -227,6 +227,8 @@ def test_shapes_that_do_not_fit_get_one_sentence(module):
         attention(make((4, 6)), make((5, 3)), make((5, 2)))
     with pytest.raises(ValueError, match=r"key \(5, 6\) and value \(4, 2\) must agree in n_k"):
         attention(make((4, 6)), make((5, 6)), make((4, 2)))
+    with pytest.raises(ValueError, match=r"query \(6,\) must have at least two axes.*v\[None"):
+        attention(make(6), make((5, 6)), make((5, 2)))
     with pytest.raises(TypeError, match="boolean"):
         attention(make((4, 6)), make((5, 6)), make((5, 2)), make((4, 5)))
     with pytest.raises(ValueError, match=r"mask \(5, 4\) does not broadcast"):
