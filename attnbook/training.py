@@ -27,6 +27,7 @@ class Training:
     gradients; once it reaches `goal` the training stops early.
     lr: learning rate of AdamW (Loshchilov and Hutter 2019), without weight decay; or give an
     `optimizer`. clip: gradients longer than this are shortened to it (Pascanu et al. 2013).
+    Raises ValueError when `every` is below 1.
     Afterwards: step, losses (one a step), scores {step: score}, seconds, stopped (why it ended).
     """
 
@@ -42,6 +43,8 @@ class Training:
         goal: float = math.inf,
         every: int = 25,
     ):
+        if every < 1:
+            raise ValueError(f"every must be 1 or more, a number of steps; got {every}.")
         self.model, self.batch_loss, self.score = model, batch_loss, score
         self.goal, self.every, self.clip = goal, every, clip
         self.optimizer = optimizer or torch.optim.AdamW(model.parameters(), lr, weight_decay=0.0)
@@ -50,7 +53,10 @@ class Training:
         self.scores: dict[int, float] = {}
 
     def run(self, steps: int) -> Training:
-        """Train until `steps` steps are done in all: after an interrupt, run(steps) goes on."""
+        """Train until `steps` steps are done in all: after an interrupt, run(steps) goes on.
+
+        Raises ValueError for a loss that is not one finite number.
+        """
         bar = progress_bar(steps, unit="step", done=self.step)
         begun, first = time.perf_counter(), self.step
         self.stopped = "failed"
@@ -105,7 +111,10 @@ class Training:
         return f"loss {np.mean(self.losses[-self.every :]):.3f}{score}"
 
     def learning_curve(self, **options) -> Axes:
-        """Draw the loss, averaged over every `every` steps. Options are those of figures.curves."""
+        """Draw the loss, averaged over every `every` steps. Options are those of figures.curves.
+
+        Raises ValueError before the first `every` steps are done.
+        """
         if self.step < self.every:
             raise ValueError(f"There is no curve yet: train at least {self.every} steps.")
         blocks = self.step // self.every

@@ -502,6 +502,13 @@ REFUSED = {
         lambda: curves([1], {str(i): [1] for i in range(7)}, xlabel="", ylabel=""),
         r"1 to 6 curves, got 7",
     ),
+    "curves without names": (
+        lambda: curves([1, 2], [[1, 2]], xlabel="", ylabel=""),
+        r"curves by name, such as .*, got list",
+    ),
+    "no curves": (lambda: curves([1], {}, xlabel="", ylabel=""), r"curves to draw, got none"),
+    "arrows without names": (lambda: vectors(SQUARE), r"arrows by name, .* got ndarray"),
+    "points without names": (lambda: points(SQUARE), r"groups by name, .* got ndarray"),
     "log of zero": (
         lambda: curves([0, 1], {"a": [1, 2]}, xlabel="", ylabel="", logx=True),
         r"positive x for logx, got 0",

@@ -119,6 +119,11 @@ def test_a_loss_of_the_wrong_kind_is_named(loss, got):
         Training(nn.Linear(1, 1), lambda model: loss).run(1)
 
 
+def test_measuring_every_no_steps_is_refused():
+    with pytest.raises(ValueError, match="every must be 1 or more.*got 0"):
+        line(every=0)
+
+
 def test_the_gradient_is_clipped():
     training = line(clip=1e-3, optimizer=None)
     lengths = []

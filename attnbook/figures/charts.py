@@ -98,7 +98,7 @@ def curves(
     """
     x = as_numbers(x, "x (n,)", axes=(1,))
     data = {}
-    _few(lines, "curves")
+    _named(lines, "curves", most=len(colours.CYCLE))
     for name, y in lines.items():
         y = as_numbers(y, f"curve {name!r} (n,) or (n_seeds, n)", axes=(1, 2))
         if y.shape[-1] != len(x):
@@ -155,8 +155,7 @@ def vectors(
     arrows: name to (2,), an arrow from the origin, or to (2, 2), its start and its end.
     colour: name to colour, e.g. {"query": colours.QUERY}; other arrows take ink.
     """
-    if not arrows:
-        raise ValueError("expected at least one arrow, got none")
+    _named(arrows, "arrows")
     ends = {}
     for name, arrow in arrows.items():
         arrow = as_numbers(arrow, f"arrow {name!r} (2,) or start and end (2, 2)", axes=(1, 2))
@@ -205,7 +204,7 @@ def points(
     groups: name to (n, 2). names: group to n texts, written beside its points.
     colour: group to colour. At most 6 groups; both axes have the same scale.
     """
-    _few(groups, "groups")
+    _named(groups, "groups", most=len(colours.CYCLE))
     data = {}
     for group, places in groups.items():
         places = as_numbers(places, f"group {group!r} (n, 2)", axes=(2,))
@@ -247,9 +246,13 @@ def _finite(values, name) -> None:
         raise ValueError(f"expected finite numbers for {name}, got an infinite one")
 
 
-def _few(entries, what) -> None:
-    most = len(colours.CYCLE)
-    if not 1 <= len(entries) <= most:
+def _named(entries, what, most=None) -> None:
+    if not isinstance(entries, Mapping):
+        got = type(entries).__name__
+        raise ValueError(f'expected {what} by name, such as {{"a name": numbers}}, got {got}')
+    if len(entries) == 0:
+        raise ValueError(f"expected {what} to draw, got none")
+    if most and len(entries) > most:
         raise ValueError(f"expected 1 to {most} {what}, got {len(entries)}: make two figures")
 
 
