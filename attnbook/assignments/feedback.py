@@ -16,7 +16,7 @@ _STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { border-bottom: 1px solid #8888; padding: .3rem .8rem; text-align: left; }
-td.number, th.number { text-align: right; }
+td.number { text-align: right; }
 td { overflow-wrap: break-word; }
 .table table { margin: 0; }
 .table, figure { overflow-x: auto; margin: 1rem 0; }

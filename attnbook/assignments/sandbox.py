@@ -47,7 +47,7 @@ def can_limit() -> bool:
 
 
 class Sandbox:
-    """One process with one submission in it; a context manager."""
+    """One process with one submission in it, until it is closed or has ended."""
 
     def __init__(self, limits: Limits, libraries: tuple[str, ...] = ("numpy",)):
         self.limits = limits
@@ -72,12 +72,6 @@ class Sandbox:
         # Pipes cannot be waited for with a time limit on every system; a queue can.
         self._replies: queue.Queue[Any] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
-
-    def __enter__(self) -> Sandbox:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
 
     def ask(self, message: Any, seconds: float) -> Any:
         """Send a request and wait for its reply. Raises Ended when there is none in time."""

@@ -878,10 +878,6 @@ def copy_previous(n):
     return queries, keys
 
 
-def _weights_of(queries, keys):
-    return softmax(queries @ keys.T)
-
-
 def _judge_copying(call: Call, value) -> Finding | None:
     n = call.args[0]
     queries, keys = (np.asarray(part, dtype=np.float64) for part in value)

@@ -52,8 +52,7 @@ class Finding:
     mistake: str
     tested: str
     shown: tuple[tuple[str, Any], ...] = ()
-    aspect = "judged"  # beside the aspects of a Difference
-    aspect: ClassVar[str] = "judged"
+    aspect: ClassVar[str] = "judged"  # beside the aspects of a Difference
 
 
 @dataclass(frozen=True)

@@ -45,13 +45,11 @@ def headline(outcome: Outcome) -> str:
 def paragraphs(outcome: Outcome) -> list[tuple[str, str]]:
     """(label, sentence) pairs in reading order, without the example."""
     if outcome.status == "not attempted":
-        words = "Replace the `...` with your code and run the cell, then run this one."
-        if outcome.exercise.kind == "answer":
-            words = "Replace the `...` with your answer and run the cell, then run this one."
-        kind = outcome.exercise.kind
-        if kind != "answer":
-            words += " Until then the cells below use the course's own."
-        return [("", words)]
+        is_answer = outcome.exercise.kind == "answer"
+        yours = "answer" if is_answer else "code"
+        words = f"Replace the `...` with your {yours} and run the cell, then run this one."
+        until = " Until then the cells below use the course's own."
+        return [("", words if is_answer else words + until)]
     rows = [("Tested", outcome.tested), ("Found", outcome.difference)]
     rows += [("Likely cause", outcome.cause), ("Next step", outcome.hint)]
     if outcome.read:
@@ -154,7 +152,7 @@ def _rounded(value: np.ndarray) -> np.ndarray:
 
 
 def page(outcome: Outcome, handed_back: bool = False) -> str:
-    """The verdict as HTML; it needs no style sheet and takes no colour from meaning alone."""
+    """The verdict as HTML; it needs no style sheet, and no meaning is told by colour alone."""
     status = outcome.status
     parts = [f'<p style="margin:0"><strong>{html.escape(headline(outcome))}</strong></p>']
     for label, sentence in paragraphs(outcome):
@@ -231,17 +229,14 @@ def _inline(sentence: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(sentence, quote=False))
 
 
-def summary_bundle(outcomes: Mapping[str, Outcome | None]) -> dict[str, str]:
+def summary_bundle(outcomes: Mapping[str, Outcome]) -> dict[str, str]:
     """What `summary()` displays: one row an exercise, and the points together."""
-    from attnbook.exercises import get
-
     rows, points, total = [], 0, 0
-    for exercise_id, outcome in outcomes.items():
-        exercise = outcome.exercise if outcome else get(exercise_id)
-        sign, word = _WORDS[outcome.status if outcome else "not attempted"]
-        got = outcome.points if outcome else 0
-        points, total = points + got, total + exercise.points
-        rows.append((exercise.number, exercise.id, f"{sign} {word}", f"{got} of {exercise.points}"))
+    for outcome in outcomes.values():
+        exercise, (sign, word) = outcome.exercise, _WORDS[outcome.status]
+        points, total = points + outcome.points, total + outcome.max_points
+        share = f"{outcome.points} of {outcome.max_points}"
+        rows.append((exercise.number, exercise.id, f"{sign} {word}", share))
     if not rows:
         words = "No exercise has been checked in this notebook yet."
         return {"text/plain": words, "text/html": f"<p>{words}</p>"}
