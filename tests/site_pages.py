@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tools.build_site import ROOT, toc_pages
+from tools.fingerprint import html_pages
 
 HTML = ROOT / "_build" / "html"
 NOT_LOADED = {"next", "prev", "index", "search", "canonical"}  # <link>s that only name a page
@@ -70,9 +71,7 @@ def read(path: Path) -> Page:
 def broken_links(html: Path) -> list[str]:
     """Links and loaded files of every page that lead nowhere inside the site."""
     broken = []
-    for path in sorted(html.rglob("*.html")):
-        if "_static" in path.relative_to(html).parts:
-            continue
+    for path in html_pages(html):
         page = read(path)
         for link in [*page.links, *page.loads]:
             parts = urlsplit(link)

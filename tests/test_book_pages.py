@@ -9,7 +9,7 @@ import pytest
 from attnbook.exercises import grade, report
 from tools.course import ROOT, Course
 from tools.course_map import PAGES, paths, stale_pages, text_map, up_to_date
-from tools.map_picture import LAYOUTS, MARKER, picture, whole_map
+from tools.map_picture import LAYOUTS, MARKER, picture
 
 BOOK = ROOT / "book"
 COURSE = Course()
@@ -48,7 +48,7 @@ def test_the_map_in_words_names_every_chapter_with_its_promise():
         assert chapter.promise in words
         assert (f"{chapter.slug}.ipynb" in words) == chapter.is_ready
     assert words.count("*(to come)*") == len(COURSE.chapters) - len(COURSE.ready) + (
-        whole_map(COURSE)["capstone"]["status"] != "ready"
+        COURSE.map["capstone"]["status"] != "ready"
     )
 
 
@@ -88,14 +88,14 @@ def test_the_picture_links_the_ready_chapters_and_marks_the_others(layout):
     planned = [chapter for chapter in COURSE.chapters if not chapter.is_ready]
     for chapter in planned:
         assert f"{chapter.number} {chapter.title} to come" in page.rest
-    for part in whole_map(COURSE)["parts"]:
+    for part in COURSE.map["parts"]:
         assert part["title"] in page.rest
     assert "Capstone" in page.rest
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
 def test_every_chapter_has_a_place_of_its_own_in_the_picture(layout):
-    for part in whole_map(COURSE)["parts"]:
+    for part in COURSE.map["parts"]:
         places = [layout.places[c.number] for c in COURSE.chapters if c.part == part["number"]]
         assert len(set(places)) == len(places)
         assert max(column for column, _ in places) < layout.columns
@@ -138,7 +138,7 @@ def test_no_page_links_a_chapter_to_come():
 
 
 def test_a_path_holds_whatever_its_chapters_build_on():
-    for path in whole_map(COURSE)["paths"]:
+    for path in COURSE.map["paths"]:
         slugs = {chapter.slug for chapter in COURSE.chapters if chapter.number in path["chapters"]}
         for chapter in COURSE.chapters:
             if chapter.slug in slugs:
@@ -147,7 +147,7 @@ def test_a_path_holds_whatever_its_chapters_build_on():
 
 
 def test_the_path_of_three_hours_takes_about_that_long_to_read():
-    numbers = whole_map(COURSE)["paths"][0]["chapters"]
+    numbers = COURSE.map["paths"][0]["chapters"]
     minutes = sum(c.reading_minutes for c in COURSE.chapters if c.number in numbers)
     assert 150 <= minutes <= 210
 

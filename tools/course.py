@@ -49,12 +49,13 @@ class Course:
         self.root = Path(root)
 
     @cached_property
-    def _map(self) -> dict[str, Any]:
+    def map(self) -> dict[str, Any]:
+        """book/course.yml as it stands: parts, chapters, paths, capstone."""
         return read_yaml(self.root / "book" / "course.yml")
 
     @cached_property
     def chapters(self) -> list[Chapter]:
-        entries = self._map["chapters"]
+        entries = self.map["chapters"]
         return [Chapter(**{**e, "prerequisites": tuple(e["prerequisites"])}) for e in entries]
 
     @property
@@ -69,7 +70,7 @@ class Course:
         raise KeyError(f"book/course.yml has no chapter {slug!r}")
 
     def part_title(self, number: int) -> str:
-        return next(part["title"] for part in self._map["parts"] if part["number"] == number)
+        return next(part["title"] for part in self.map["parts"] if part["number"] == number)
 
     def source(self, slug: str) -> Path:
         return self.root / "book" / "chapters" / f"{slug}.md"

@@ -20,7 +20,6 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from tools.course import ROMAN, Chapter, Course  # noqa: E402
-from tools.map_picture import whole_map  # noqa: E402
 
 PAGES = ["intro", "how-to-use", "notation", "glossary", "faq", "resources", "references"]
 REGION = re.compile(r"(<!-- begin (?P<name>[\w-]+) -->\n).*?(<!-- end (?P=name) -->)", re.S)
@@ -43,7 +42,7 @@ def start(course: Course) -> str:
 def text_map(course: Course) -> str:
     """The map as nested lists: part, chapter, promise, what it builds on."""
     lines = []
-    for part in whole_map(course)["parts"]:
+    for part in course.map["parts"]:
         lines += [f"**Part {ROMAN[part['number']]} · {part['title']}.** {part['about']}", ""]
         lines += [
             f"- {_entry(chapter, course)}"
@@ -51,7 +50,7 @@ def text_map(course: Course) -> str:
             if chapter.part == part["number"]
         ]
         lines.append("")
-    capstone = whole_map(course)["capstone"]
+    capstone = course.map["capstone"]
     name = capstone["title"]
     if capstone["status"] == "ready":
         name = f"[{name}]({Path(capstone['page']).name})"
@@ -71,7 +70,7 @@ def paths(course: Course) -> str:
     """The ways through the course; numbers are links where the chapter is ready."""
     by_number = {chapter.number: chapter for chapter in course.chapters}
     lines = []
-    for path in whole_map(course)["paths"]:
+    for path in course.map["paths"]:
         numbers = ", ".join(link(by_number[n], str(n)) for n in path["chapters"])
         lines.append(f"- **{path['title']}.** {path['about'].strip()}\n  Chapters {numbers}.")
     return "\n".join(lines)

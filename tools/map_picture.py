@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from tools.course import ROMAN, Chapter, Course, read_yaml  # noqa: E402
+from tools.course import ROMAN, Chapter, Course  # noqa: E402
 
 MARKER = "<!-- picture of the map -->"
 CAPTION = (
@@ -40,11 +40,6 @@ NARROW = {
 }
 HEAD, EDGE = 36, 16  # height of a part's title, margin inside its panel
 NARROW_LETTERS, WIDE_LETTERS = "iljftrI.,:'()- ", "mwMW"  # in a wide font
-
-
-def whole_map(course: Course) -> dict[str, Any]:
-    """course.yml with its parts, paths and capstone."""
-    return read_yaml(course.root / "book" / "course.yml")
 
 
 class Layout:
@@ -73,10 +68,10 @@ class Layout:
 
     def draw(self, course: Course, target: Callable[[Chapter], str], capstone_url: str) -> str:
         """The SVG; `target` gives the address of a chapter that is ready."""
-        body, top, whole = [], 0.0, whole_map(course)
-        for part in whole["parts"]:
+        body, top = [], 0.0
+        for part in course.map["parts"]:
             chapters = [c for c in course.chapters if c.part == part["number"]]
-            is_last = part is whole["parts"][-1]
+            is_last = part is course.map["parts"][-1]
             keys = [c.number for c in chapters] + (["capstone"] if is_last else [])
             rows = 1 + max(self.places[key][1] for key in keys)
             height = HEAD + rows * self.card_height + (rows - 1) * self.gap_y + EDGE
@@ -96,7 +91,7 @@ class Layout:
                         body.append(self._edge(before.number, chapter.number, top, taken))
             body += [self._chapter(chapter, top, target) for chapter in chapters]
             if is_last:
-                body.append(self._capstone(whole["capstone"], top, capstone_url))
+                body.append(self._capstone(course.map["capstone"], top, capstone_url))
             top += height + 22
         return (
             f'<svg class="course-map-{self.name}" viewBox="0 0 {self.width} {top - 21:g}" '
@@ -203,7 +198,7 @@ def place_picture(app: Any, docname: str, source: list[str]) -> None:
             logging.getLogger(__name__).warning(message, page, location=docname)
         return app.builder.get_relative_uri(docname, page)
 
-    capstone = whole_map(course)["capstone"]
+    capstone = course.map["capstone"]
     capstone_page = str(Path(capstone["page"]).with_suffix("").as_posix())
     url = address(capstone_page) if capstone["status"] == "ready" else ""
     drawn = picture(course, lambda chapter: address(f"notebooks/{chapter.slug}"), url)

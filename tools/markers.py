@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from attnbook.assignments.assignment import counted
 from attnbook.exercises import get
 from attnbook.exercises.exercise import Exercise
 from tools.course import ROMAN, Chapter, Course, read_yaml
@@ -118,8 +119,8 @@ def where_next(chapter: Chapter, course: Course) -> str:
 
 
 def exercise_head(exercise: Exercise) -> str:
-    points = f"{exercise.points} point{'s' if exercise.points != 1 else ''}"
-    facts = f"Difficulty {exercise.difficulty} of 3 · {exercise.minutes} minutes · {points}"
+    points, minutes = counted(exercise.points, "point"), counted(exercise.minutes, "minute")
+    facts = f"Difficulty {exercise.difficulty} of 3 · {minutes} · {points}"
     return f"### {exercise.heading}\n\n*{facts}*"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,12 @@ import pydata_sphinx_theme
 import tinycss2
 from fontTools import subset
 from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from tools.fingerprint import html_pages  # noqa: E402
 
 SHEET = "_static/site.css"
 ICONS = "_static/vendor/fontawesome/webfonts/fa-solid-900.woff2"
@@ -233,11 +240,8 @@ def parts_of(sheet: Path, root: Path) -> list[Path]:
 def shed(root: Path) -> None:
     """Cut the built site down to what its pages use."""
     pages = {
-        path: path.read_text(encoding="utf-8")
-        for path in sorted(root.rglob("*.html"))
-        if "_static" not in path.relative_to(root).parts
+        path: with_deferred_scripts(path.read_text(encoding="utf-8")) for path in html_pages(root)
     }
-    pages = {path: with_deferred_scripts(html) for path, html in pages.items()}
     # A page of an earlier build has the one sheet already, whose first line names its parts.
     sheets = dict.fromkeys(parts_of(root / SHEET, root))
     scripts: dict[Path, None] = {}

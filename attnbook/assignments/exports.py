@@ -15,7 +15,7 @@ from pathlib import Path
 
 from attnbook.assignments.assignment import Assignment, AssignmentError
 from attnbook.assignments.grade import Graded
-from attnbook.assignments.submissions import moodle_number
+from attnbook.assignments.submissions import canvas_number, moodle_number
 
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 MOODLE = ("Username", "ID number", "Email address")
@@ -44,7 +44,7 @@ def write_canvas(
         person = find_person(one, roster)
         row = [person.get(column, "") for column in CANVAS]
         if not any(row):
-            row = [one.student, _canvas_number(one), "", "", ""]
+            row = [one.student, canvas_number(one.path), "", "", ""]
             row[3] = "" if row[1] else one.student
         rows.append([*row, one.points])
     _write(path, [*CANVAS, _canvas_column(assignment, roster)], rows)
@@ -105,10 +105,10 @@ def find_person(one: Graded, roster: list[dict[str, str]]) -> dict[str, str]:
     A number that Canvas or Moodle put into the name decides; else the name, login, number or
     address, or the part of the address before the @.
     """
-    number = moodle_number(one.path)
+    moodle, canvas = moodle_number(one.path), canvas_number(one.path)
     tests = [
-        lambda person: number and person.get("Identifier", "").split()[-1:] == [number],
-        lambda person: _canvas_number(one) and person.get("ID") == _canvas_number(one),
+        lambda person: moodle and person.get("Identifier", "").split()[-1:] == [moodle],
+        lambda person: canvas and person.get("ID") == canvas,
         lambda person: _plain(one.student) in _names(person),
         lambda person: _plain(one.student) == _plain(_address(person).partition("@")[0]),
     ]
@@ -123,12 +123,6 @@ def label(person: dict[str, str]) -> str:
     """What to call a person of the roster in a message."""
     full = person.get("Student") or person.get("Full name") or " ".join(_parts(person))
     return full or next((value for value in person.values() if value), "?")
-
-
-def _canvas_number(one: Graded) -> str:
-    """The user's id in the name that Canvas gave the download, or nothing."""
-    found = re.match(r"[^\W_]+?(?:_LATE)?_(\d+)_\d+_", Path(one.path).name)
-    return found.group(1) if found else ""
 
 
 def _names(person: dict[str, str]) -> set[str]:

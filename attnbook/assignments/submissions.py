@@ -11,6 +11,7 @@ from pathlib import Path
 
 LARGEST_FILE = 50 * 1024 * 1024
 NOTEBOOK = r"\.ipynb(\.txt|\.json)?$"  # some browsers add an ending of their own
+CANVAS = re.compile(r"([^\W_]+?)(_LATE)?_(\d+)_\d+_.")  # student, late or not, the user's number
 OTHER_FILES = {".py", ".txt", ".json", ".html", ".pdf", ".docx", ".zip", ".gz", ".7z", ".rar"}
 
 
@@ -69,7 +70,8 @@ def collect(folder: Path, exercise_ids: list[str]) -> list[Submission]:
         if len(paths) > 1:
             name = _readable(newest.name)
             notes = [f"{len(paths)} notebooks were handed in; the newest, {name}, counts."]
-        if re.match(r"\w+?_LATE_\d+_\d+_", newest.name):
+        canvas = CANVAS.match(newest.name)
+        if canvas and canvas[2]:
             notes.append("Canvas marks it as late.")
         submissions.append(read(student, newest, exercise_ids, tuple(notes)))
     return sorted(submissions, key=lambda submission: submission.student)
@@ -105,6 +107,12 @@ def moodle_number(path: str) -> str:
     return found.group(1) if found else ""
 
 
+def canvas_number(path: str) -> str:
+    """The user's number in the name that Canvas gives a download, or nothing."""
+    found = CANVAS.match(Path(path).name)
+    return found[3] if found else ""
+
+
 def student_of(path: Path, folder: Path) -> str:
     """The student's name as the file or folder names give it."""
     parts = path.relative_to(folder).parts
@@ -114,8 +122,8 @@ def student_of(path: Path, folder: Path) -> str:
     moodle = re.match(r"(.+?)_\d+_assignsubmission_", name)
     if moodle:
         return moodle.group(1)
-    canvas = re.match(r"([^\W_]+?)(?:_LATE)?_(\d+)_\d+_.+", name)
-    return f"{canvas.group(1)}_{canvas.group(2)}" if canvas else name
+    canvas = CANVAS.match(name)
+    return f"{canvas[1]}_{canvas[3]}" if canvas else name
 
 
 def _readable(name: str) -> str:
