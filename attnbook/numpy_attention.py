@@ -137,12 +137,15 @@ def causal_mask(n_q, n_k=None):
 
 
 def boolean_to_additive(mask, dtype=np.float64):
-    """True -> 0, False -> -inf: the mask as a number to be added to the scores."""
+    """The mask as numbers to be added to the scores: True -> 0, False -> -inf.
+
+    mask (...) bool -> (...) of dtype.
+    """
     return np.where(mask, 0.0, -np.inf).astype(dtype)
 
 
 def additive_to_boolean(mask):
-    """0 -> True, -inf or a large negative fill -> False.
+    """0 -> True, -inf or a large negative fill -> False: mask (...) of numbers -> (...) bool.
 
     Raises ValueError for a 0/1 mask, which added to scores hides nothing.
     """
@@ -153,7 +156,7 @@ def additive_to_boolean(mask):
 
 
 def to_module_mask(mask):
-    """The mask as torch's nn.MultiheadAttention reads it: True = hidden."""
+    """The mask as torch's nn.MultiheadAttention reads it, True = hidden: (...) bool -> (...)."""
     return ~np.asarray(mask, dtype=bool)
 
 
@@ -185,7 +188,8 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, n_heads, mask=None):
     x (..., n, d_model) · w_q, w_k, w_v, w_o (d_model, d_model) -> (..., n, d_model)
     Head h owns columns h*d_k ... (h+1)*d_k of the projections. A mask with as many axes as x or
     fewer is the same for all heads; one axis more is per head, (..., n_heads, n, n).
-    Raises ValueError when n_heads does not divide the width or a shape does not fit.
+    Raises ValueError when n_heads does not divide the width or a shape does not fit, TypeError for
+    a mask not boolean.
     Vaswani et al. 2017, section 3.2.2.
     """
     x = _floating(x)

@@ -46,7 +46,7 @@ def attention_backward(
     query, key, value and mask as in scaled_dot_product_attention · grad_output (..., n_q, d_v)
     Returns grad_query, grad_key, grad_value, each of the shape of what it belongs to; zero where
     nothing may be seen. The axes in front are those of all four: nothing is added up over them.
-    Raises ValueError naming both shapes when grad_output does not fit.
+    Raises ValueError naming both shapes when grad_output or another does not fit.
     """
     output, weights = scaled_dot_product_attention(query, key, value, mask)
     if grad_output.shape != output.shape:
@@ -90,7 +90,8 @@ class MultiHeadSelfAttention(nn.Module):
     forward(x, mask=None): x (batch, n, d_model) -> (batch, n, d_model).
     mask (n, n) or (batch, n or 1, n) is the same for all heads; (batch, n_heads, n, n) is per head.
     With return_weights=True also returns the weights, (batch, n_heads, n, n).
-    Raises ValueError when n_heads does not divide d_model or a shape does not fit.
+    Raises ValueError when n_heads does not divide d_model or a shape does not fit, TypeError for a
+    mask not boolean.
     Vaswani et al. 2017, section 3.2.2.
     """
 

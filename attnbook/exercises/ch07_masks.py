@@ -8,7 +8,7 @@ import numpy as np
 
 from attnbook import numpy_attention
 from attnbook.exercises.exercise import Call, Exercise, Mistake, Probe
-from attnbook.numpy_attention import softmax
+from attnbook.numpy_attention import boolean_to_additive, softmax
 
 CHAPTER = "07-masks"
 
@@ -486,11 +486,6 @@ CAUSAL_MASK = Exercise(
 
 
 # --- 7.3 boolean_to_additive ------------------------------------------------------------------
-
-
-def boolean_to_additive(mask, dtype=np.float64):
-    """The mask as numbers to add to scores: True -> 0, False -> -inf, in the type asked for."""
-    return np.where(mask, 0.0, -np.inf).astype(dtype)
 
 
 def _infinity_times_zero(mask, dtype=np.float64):

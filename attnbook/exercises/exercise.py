@@ -106,11 +106,18 @@ class Variant:
 class Exercise:
     """Everything known about one exercise. `id` is the name of the function or variable asked for.
 
+    number    as in its heading, "2.1"; chapter is the slug, "02-softmax"
+    signature "softmax(scores, axis=-1)", or in words what an object or an answer must be
+    summary   what it is about, in half a sentence; of an object or an answer, what was tested
     kind      "function", "class", "object" (judged by `judge`), "answer" (judged by value)
     solution  the function or class itself, or the source text of an object or an answer
-    reference what is compared with and handed back; the solution unless given
+    reference what is compared with and handed back; the solution unless `reference_` is given
+    returns   names of what a function returns, for messages
+    library   "numpy", or "torch" where arguments are tensors
+    tolerance of an answer, relative and absolute; each probe of a function has its own
     read      heading of the chapter that teaches it; hints go from nudge to near-answer
     recover   reads (name, cause, hint) off failing calls that no known mistake explains, or None
+    vary      the question with other numbers, drawn anew for each variant of an assignment
     """
 
     id: str
