@@ -6,6 +6,7 @@ run in a process of its own.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import copy
 import dataclasses
@@ -16,7 +17,9 @@ import linecache
 import signal
 import sys
 import threading
+import time
 import traceback
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,7 +27,8 @@ import numpy as np
 
 from attnbook.exercises.exercise import Call, Result
 
-SECONDS_PER_CALL = 2.0
+SECONDS_PER_CALL = 2.0  # of the processor's time
+PATIENCE = 10.0  # seconds on the clock: a busy machine is no mistake of the reader's
 
 
 class OutOfTime(BaseException):
@@ -33,26 +37,75 @@ class OutOfTime(BaseException):
 
 
 @contextlib.contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Stop the block after `seconds`, on systems with interval timers and in the main thread."""
-    if (
-        not hasattr(signal, "setitimer")
-        or threading.current_thread() is not threading.main_thread()
-    ):
-        yield
-        return
+def time_limit(seconds: float, at_most: float | None = None) -> Iterator[None]:
+    """Stop the block, where it runs in the main thread.
 
-    def stop(signum: int, frame: Any) -> None:
-        raise OutOfTime
+    `seconds` are those the processor worked for the block, `at_most` those on the clock (the same
+    unless given). An import under way is never cut short: libraries load parts of themselves at
+    the first call, and one that is half loaded stays broken.
+    """
+    at_most = seconds if at_most is None else at_most
+    if threading.current_thread() is not threading.main_thread():
+        yield
+    elif hasattr(signal, "setitimer"):
+        yield from _limit_by_signal(seconds, at_most, sys._getframe(2))
+    else:  # Windows
+        yield from _limit_by_thread(at_most, sys._getframe(2))
+
+
+def _limit_by_signal(seconds: float, at_most: float, outside: types.FrameType) -> Iterator[None]:
+    began, worked = time.monotonic(), time.thread_time()
+
+    def stop(signum: int, frame: types.FrameType | None) -> None:
+        nonlocal worked
+        if _is_importing(frame, outside):
+            worked = time.thread_time()  # the work of an import does not count
+        elif time.thread_time() - worked >= seconds or time.monotonic() - began >= at_most:
+            raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, stop)
     # The timer repeats, so a bare `except:` in a loop does not escape it.
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)
+    signal.setitimer(signal.ITIMER_REAL, seconds, min(0.2, seconds))
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _limit_by_thread(at_most: float, outside: types.FrameType) -> Iterator[None]:
+    """By an interrupt of the main thread; the processor's time is not asked for."""
+    late, over = threading.Event(), threading.Event()
+    main = threading.get_ident()
+
+    def interrupt() -> None:
+        wait = at_most
+        while not over.wait(wait):
+            wait = 0.2
+            if not _is_importing(sys._current_frames().get(main), outside):
+                late.set()
+                _thread.interrupt_main()
+
+    watch = threading.Thread(target=interrupt, daemon=True)
+    watch.start()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if late.is_set():
+            raise OutOfTime from None
+        raise
+    finally:
+        over.set()
+        watch.join()
+
+
+def _is_importing(frame: types.FrameType | None, outside: types.FrameType) -> bool:
+    """Does the frame belong to an import that began within the block?"""
+    while frame is not None and frame is not outside:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Sink(io.TextIOBase):
@@ -136,7 +189,7 @@ def use(candidate: Any, call: Call, library: str = "numpy") -> Result:
     before = copy.deepcopy((args, kwargs))
     result = Result()
     try:
-        with quiet() as printed, np.errstate(all="ignore"), time_limit(SECONDS_PER_CALL):
+        with quiet() as printed, np.errstate(all="ignore"), time_limit(SECONDS_PER_CALL, PATIENCE):
             value, kind = encode(USES[call.how](candidate, args, kwargs, call.options))
             result = Result(value, kind)
     except OutOfTime:
@@ -311,28 +364,3 @@ def _globals_read(candidate: Any) -> list[str]:
         if isinstance(scope[name], (np.ndarray, list, tuple, dict))
         or (hasattr(scope[name], "detach") and not inspect.ismodule(scope[name]))  # torch.detach
     )
-
-
-if sys.platform == "win32":  # no interval timers there: interrupt the main thread instead
-    import _thread
-
-    @contextlib.contextmanager
-    def time_limit(seconds: float) -> Iterator[None]:
-        """Stop the block after `seconds` by an interrupt of the main thread."""
-        late = threading.Event()
-
-        def interrupt() -> None:
-            late.set()
-            _thread.interrupt_main()
-
-        timer = threading.Timer(seconds, interrupt)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        except KeyboardInterrupt:
-            if late.is_set():
-                raise OutOfTime from None
-            raise
-        finally:
-            timer.cancel()
