@@ -114,9 +114,11 @@ def padding_mask(lengths, max_len):
     """Which positions hold a token: True for the first lengths[i] of max_len, False for padding.
 
     lengths (batch,) integers from 0 to max_len -> (batch, max_len) bool.
-    Raises ValueError when a length does not fit.
+    Raises ValueError when lengths has not one axis or a length does not fit.
     """
     lengths = np.asarray(lengths)
+    if lengths.ndim != 1:
+        raise ValueError(f"lengths must be (batch,), one an example; got shape {lengths.shape}.")
     if lengths.size and (lengths.min() < 0 or lengths.max() > max_len):
         raise ValueError(f"lengths must lie between 0 and max_len = {max_len}; got {lengths}.")
     return np.arange(max_len) < lengths[:, None]  # (1, max_len) < (batch, 1)
@@ -255,7 +257,7 @@ def _boolean_mask(mask, scores):
 def _split_heads(x, n_heads):
     """(..., n, width) -> (..., n_heads, n, width / n_heads)."""
     n, width = x.shape[-2:]
-    if width % n_heads:
+    if n_heads < 1 or width % n_heads:
         raise ValueError(f"n_heads must divide the width; got width {width}, n_heads {n_heads}.")
     x = x.reshape(*x.shape[:-2], n, n_heads, width // n_heads)
     return np.swapaxes(x, -3, -2)

@@ -67,17 +67,23 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
     """Cut the width into heads: (batch, n, d_model) -> (batch, n_heads, n, d_k).
 
     Head h owns columns h*d_k ... (h+1)*d_k of every token.
-    Raises ValueError when n_heads does not divide d_model.
+    Raises ValueError when x has not three axes or n_heads does not divide d_model.
     """
+    if x.ndim != 3:
+        raise ValueError(f"x must be (batch, n, d_model); got shape {tuple(x.shape)}.")
     batch, n, d_model = x.shape
-    if d_model % n_heads:
-        raise ValueError(f"n_heads must divide d_model; got d_model {d_model}, n_heads {n_heads}.")
-    x = x.reshape(batch, n, n_heads, d_model // n_heads)  # a token's columns, in n_heads groups
+    d_k = _width_of_a_head(d_model, n_heads)
+    x = x.reshape(batch, n, n_heads, d_k)  # a token's columns, in n_heads groups
     return x.transpose(1, 2)  # (batch, n_heads, n, d_k)
 
 
 def merge_heads(x: Tensor) -> Tensor:
-    """Put the heads side by side again: (batch, n_heads, n, d_k) -> (batch, n, n_heads*d_k)."""
+    """Put the heads side by side again: (batch, n_heads, n, d_k) -> (batch, n, n_heads*d_k).
+
+    Raises ValueError when x has not four axes.
+    """
+    if x.ndim != 4:
+        raise ValueError(f"x must be (batch, n_heads, n, d_k); got shape {tuple(x.shape)}.")
     batch, n_heads, n, d_k = x.shape
     return x.transpose(1, 2).reshape(batch, n, n_heads * d_k)
 
@@ -97,10 +103,7 @@ class MultiHeadSelfAttention(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int):
         super().__init__()
-        if d_model % n_heads:
-            raise ValueError(
-                f"n_heads must divide d_model; got d_model {d_model}, n_heads {n_heads}."
-            )
+        _width_of_a_head(d_model, n_heads)  # raises where there is none
         self.n_heads = n_heads
         self.w_q = nn.Linear(d_model, d_model)
         self.w_k = nn.Linear(d_model, d_model)
@@ -137,6 +140,13 @@ def per_head_mask(mask: Tensor | None, x: Tensor) -> Tensor | None:
             f"of shape (batch, n) = ({batch}, {n}) write mask[:, None, :], so that it hides keys."
         )
     return mask.unsqueeze(-3)  # (1 or batch, 1, n or 1, n)
+
+
+def _width_of_a_head(d_model: int, n_heads: int) -> int:
+    """d_k; ValueError unless n_heads divides d_model."""
+    if n_heads < 1 or d_model % n_heads:
+        raise ValueError(f"n_heads must divide d_model; got d_model {d_model}, n_heads {n_heads}.")
+    return d_model // n_heads
 
 
 def _agree(name_a: str, a: Tensor, axis_a: int, name_b: str, b: Tensor, axis_b: int, what: str):

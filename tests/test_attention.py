@@ -243,10 +243,27 @@ def test_a_bare_padding_mask_and_heads_that_do_not_divide_are_refused():
         na.multi_head_attention(x, *w, 3, padding)
     with pytest.raises(ValueError, match=r"mask\[:, None, :\]"):
         ta.MultiHeadSelfAttention(12, 3)(torch.ones(3, 5, 12), torch.as_tensor(padding))
-    with pytest.raises(ValueError, match="n_heads must divide"):
-        na.multi_head_attention(x, *w, 5)
-    with pytest.raises(ValueError, match="n_heads must divide"):
-        ta.MultiHeadSelfAttention(12, 5)
+    for n_heads in (5, 0):
+        with pytest.raises(ValueError, match=f"n_heads must divide.*n_heads {n_heads}"):
+            na.multi_head_attention(x, *w, n_heads)
+        with pytest.raises(ValueError, match=f"n_heads must divide.*n_heads {n_heads}"):
+            ta.MultiHeadSelfAttention(12, n_heads)
+        with pytest.raises(ValueError, match=f"n_heads must divide.*n_heads {n_heads}"):
+            ta.split_heads(torch.ones(3, 5, 12), n_heads)
+
+
+def test_an_axis_too_few_or_too_many_gets_one_sentence():
+    with pytest.raises(ValueError, match=r"\(batch, n, d_model\); got shape \(5, 12\)"):
+        ta.split_heads(torch.ones(5, 12), 3)
+    with pytest.raises(ValueError, match=r"\(batch, n_heads, n, d_k\); got shape \(2, 5, 12\)"):
+        ta.merge_heads(torch.ones(2, 5, 12))
+    for lengths in (3, [[1, 2]]):
+        with pytest.raises(ValueError, match=r"lengths must be \(batch,\), one an example"):
+            na.padding_mask(lengths, 5)
+    with pytest.raises(ValueError, match=r"between 0 and max_len = 5; got \[2 6\]"):
+        na.padding_mask([2, 6], 5)
+    with pytest.raises(ValueError, match="got 3 < 4"):
+        na.causal_mask(4, 3)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

@@ -304,6 +304,8 @@ def test_a_misspelt_name_gets_the_nearest_one(capsys):
     assert "Did you mean softmax" in capsys.readouterr().out
     check(softmax, "softmax")
     assert "name first" in capsys.readouterr().out
+    show_solution(softmax)
+    assert 'show_solution("softmax")' in capsys.readouterr().out
 
 
 def test_summary_counts_the_points(capsys):

@@ -260,15 +260,12 @@ def available_cores() -> int:
     return cores
 
 
-def python() -> list[str]:
-    return [shown(sys.executable)]
-
-
 def install(*what: str) -> str:
     """The command that installs something into this Python."""
+    python = shown(sys.executable)
     if importlib.util.find_spec("pip") is None:  # as in environments made by uv
-        return _join(["uv", "pip", "install", "--python", *python(), *what])
-    return _join([*python(), "-m", "pip", "install", *what])
+        return _join(["uv", "pip", "install", "--python", python, *what])
+    return _join([python, "-m", "pip", "install", *what])
 
 
 def install_package(requirement: Any, *options: str) -> str:

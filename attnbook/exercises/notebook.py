@@ -73,7 +73,10 @@ def _find(exercise_id: Any) -> Exercise | None:
         except KeyError as error:
             words = error.args[0]
     else:
-        words = 'Write the exercise\'s name first, in quotation marks: check("softmax", softmax).'
+        words = (
+            "Write the exercise's name first, in quotation marks: "
+            'check("softmax", softmax) or show_solution("softmax").'
+        )
     _show({"text/plain": words, "text/html": f"<p>{html.escape(words)}</p>"})
     if strict():
         raise CheckFailed(words)
