@@ -18,7 +18,7 @@ book: $(READER)  ## build the site; SOLUTIONS=no withholds solutions, BANNER="â€
 	@$(PY) tools/build_site.py
 
 serve: book      ## build the site and serve it on this machine, PORT=8000
-	@$(PY) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
+	@$(PY) tools/local_server.py $(PORT)
 
 lab: $(READER)   ## open your own copies of the chapters in JupyterLab
 	@$(PY) tools/lab.py
@@ -38,8 +38,8 @@ lint: $(DEV)     ## style of package, tools, tests and notebooks
 	@$(PY) tools/run_tests.py lint
 
 format: $(DEV)   ## let ruff mend what it can
-	@$(PY) -m ruff check --fix attnbook tests tools
-	@$(PY) -m ruff format attnbook tests tools
+	@$(PY) -m ruff check --fix attnbook tests tools conftest.py
+	@$(PY) -m ruff format attnbook tests tools conftest.py
 
 checks-report: $(DEV)  ## how many wrong answers each check catches and names
 	@$(PY) tools/checks_report.py

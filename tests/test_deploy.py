@@ -4,7 +4,6 @@ import http.client
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ import pytest
 
 from tests.site_pages import built_site
 from tools.build_site import ROOT
+from tools.local_server import free_port
 from tools.site_headers import HTML, lifetime, nginx, site_headers
 
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
@@ -24,12 +24,6 @@ LINES = re.sub(r"\\\n\s*", "", re.sub(r"^#.*\n", "", CONTAINERFILE, flags=re.M))
 STAGES = "\n".join(LINES).split("FROM ")[1:]
 # Kinds of file that need no type: nothing on a page loads them.
 UNTYPED = {"", ".buildinfo", ".inv", ".mo"}
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from tools import lab, notebooks
 from tools.cells import code_cells
 from tools.convert import convert, setup_lines
 from tools.course import ROOT, Course
+from tools.local_server import free_port
 from tools.markdown_lint import broken_details
 from tools.markers import SourceError, right_choice
 from tools.notebook_lint import problems
@@ -327,9 +327,7 @@ def test_git_ignores_what_students_write():
 @pytest.fixture
 def server(root, tmp_path_factory):
     """A Jupyter server with jupytext on the sample course; a function (method, path, body)."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     own = str(tmp_path_factory.mktemp("jupyter"))
     env = {**os.environ, **{f"JUPYTER_{kind}_DIR": own for kind in ("CONFIG", "RUNTIME", "DATA")}}
     options = [f"--port={port}", "--IdentityProvider.token=t", "--no-browser", "--allow-root"]

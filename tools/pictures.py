@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tools.kernel_environment import kernel_environment
 from tools.local_browser import ALL_LAID_OUT, opened_browser
+from tools.local_server import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "book" / "_static" / "img"
@@ -59,9 +59,7 @@ def attempted_chapter(folder: Path) -> Path:
 @contextlib.contextmanager
 def jupyterlab(folder: Path) -> Iterator[str]:
     """A JupyterLab of its own in `folder`, gone at the end."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     address = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1"]
     command += [f"--port={port}", "--IdentityProvider.token=", f"--ServerApp.root_dir={folder}"]

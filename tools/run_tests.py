@@ -27,6 +27,7 @@ RESULTS = ROOT / "_build" / "test-results"
 
 PYTHON = [sys.executable]
 RUFF = [*PYTHON, "-m", "ruff"]
+OURS = ["attnbook", "tests", "tools", "conftest.py"]  # notebooks are laid out by the pipeline
 PYTEST = [*PYTHON, "-m", "pytest", "-q", "-n", "2", "--dist"]
 NBVAL = [*PYTEST, "loadfile", "--nbval", "--nbval-current-env"]
 NBVAL += ["--nbval-cell-timeout=120", "notebooks"]
@@ -34,7 +35,7 @@ NBVAL += ["--nbval-cell-timeout=120", "notebooks"]
 # name: (what it is, command). The site is built after the notebooks ran: it must still be clean.
 STEPS = {
     "lint": ("style", [*RUFF, "check", "."]),
-    "format": ("layout of the code", [*RUFF, "format", "--check", "attnbook", "tests", "tools"]),
+    "format": ("layout of the code", [*RUFF, "format", "--check", *OURS]),
     "shipped": ("notebooks as shipped, every stored value compared", NBVAL),
     "solved": ("notebooks with the solutions, every check passed", [*NBVAL, "--solved"]),
     "site": ("the site, without a warning", [*PYTHON, "tools/build_site.py"]),
