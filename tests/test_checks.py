@@ -2,9 +2,10 @@
 
 import importlib
 
+import numpy as np
 import pytest
 
-from attnbook.exercises import CHAPTERS, get, grade, ids, in_chapter
+from attnbook.exercises import CHAPTERS, get, grade, ids, in_chapter, report
 
 NAMING_SEEDS = 5
 # Fifty seeds in `make test-full`; the first fifteen of them in every run.
@@ -85,6 +86,27 @@ def test_the_catalogue_equals_what_the_modules_define(slug):
 @pytest.mark.parametrize("exercise_id", ids())
 def test_a_message_never_dumps_a_large_array(exercise_id):
     for mistake in get(exercise_id).mistakes:
-        message = grade(exercise_id, mistake.wrong).message
-        assert len(message.splitlines()) < 45, message
-        assert "Traceback" not in message
+        outcome = grade(exercise_id, mistake.wrong)
+        assert len(outcome.message.splitlines()) < 45, outcome.message
+        assert "Traceback" not in outcome.message
+        assert report.bundle(outcome)["text/plain"] == outcome.message
+
+
+ODD = {
+    "one array": np.ones((2, 3)),
+    "arrays of several shapes": (np.ones((2, 3)), np.ones(2)),
+    "rows of several lengths": [[1.0], [2.0, 3.0]],
+    "a structured array": np.zeros(2, dtype=[("a", float)]),
+    "a dict": {"a": np.ones(2)},
+    "a number beyond all floats": 10**400,
+    "text": "two",
+}
+
+
+@pytest.mark.parametrize("exercise_id", ids())
+def test_whatever_comes_back_gets_a_verdict_that_can_be_shown(exercise_id):
+    is_value = get(exercise_id).kind in ("answer", "object")
+    for name, odd in ODD.items():
+        outcome = grade(exercise_id, odd if is_value else lambda *_, odd=odd, **__: odd)
+        assert outcome.status in ("failed", "error"), name
+        assert outcome.message in report.bundle(outcome)["text/plain"], name

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attnbook.exercises import engine, get, grade, report
-from attnbook.exercises.exercise import Mistake
+from attnbook.exercises.exercise import Mistake, Outcome
 from attnbook.exercises.run import describe
 from attnbook.numpy_attention import softmax
 
@@ -231,6 +231,17 @@ def test_html_and_text_carry_the_same_words_and_no_random_ids():
     assert "not yet" in bundle["text/html"]
     assert "It returned None" in bundle["text/html"]
     assert " id=" not in bundle["text/html"]
+
+
+def test_a_sentence_begins_with_a_capital_and_a_name_of_code_as_it_is_written():
+    for cause, shown in (
+        ("the axis is wrong", "The axis is wrong."),
+        ("`axis` is wrong", "`axis` is wrong."),
+        ("n_heads is used as a width.", "n_heads is used as a width."),
+        ("log(Σ exp(s)) is meant", "log(Σ exp(s)) is meant."),
+    ):
+        outcome = Outcome(get("softmax"), "failed", cause=cause)
+        assert report.paragraphs(outcome) == [("Likely cause", shown)]
 
 
 def test_html_escapes_what_the_reader_wrote():

@@ -131,7 +131,8 @@ def _compare_dicts(got, got_kind, expected, expected_kind, name, tolerance) -> D
 
 def _compare_values(got: np.ndarray, expected: np.ndarray, name: str, tolerance):
     if got.dtype.kind not in "fiubc" or expected.dtype.kind not in "fiubc":
-        return None if np.array_equal(got, expected) else Difference("value", f"{name} differs.")
+        same = got.dtype.kind == expected.dtype.kind and np.array_equal(got, expected)
+        return None if same else Difference("value", f"{name} differs.")
     near = _close(got, expected, tolerance)
     if near.all():
         return None

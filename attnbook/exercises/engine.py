@@ -28,6 +28,9 @@ from attnbook.exercises.exercise import (
 from attnbook.exercises.run import describe, unfinished, use
 
 SMALL = 9  # numbers in an example that is shown whole
+# What an exercise's own judge, symptom or recovery runs into when it reads a result that makes no
+# sense. That must not cost the student a verdict.
+STUMBLES = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError)
 
 REPEAT = Probe(
     "two calls agree",
@@ -99,7 +102,7 @@ def _wrong_with(
     try:
         with np.errstate(all="ignore"):
             finding = trial.probe.judge(trial.call, got.value)
-    except (TypeError, ValueError, AttributeError, IndexError, KeyError):
+    except STUMBLES:
         wanted = f"({', '.join(exercise.returns)})" if exercise.returns else exercise.summary
         return Difference("type", f"It returned {article(got.kind)}; expected {wanted}.")
     unchanged = dataclasses.replace(got, changed=())
@@ -253,7 +256,10 @@ def _recovered(exercise, trials, results, expected, differences, probe, aspect):
     if exercise.recover is None or not same:
         return None
     found = [[values[n] for n in same] for values in (results, expected)]
-    return exercise.recover([trials[n].call for n in same], *found)
+    try:
+        return exercise.recover([trials[n].call for n in same], *found)
+    except STUMBLES:
+        return None
 
 
 _NUMERIC = ("value", "shape", "nan")
@@ -398,11 +404,10 @@ def _recognise(exercise: Exercise, trials, results, expected, differences) -> Mi
 
 
 def _shows(mistake: Mistake, call: Call, result: Result) -> bool:
-    """Does the result show the mistake's symptom? A symptom is written for results that make sense
-    and may stumble over others; that must not cost the student a verdict."""
+    """Does the result show the mistake's symptom?"""
     try:
         return bool(mistake.symptom(call, result))
-    except (TypeError, ValueError, IndexError, KeyError, AttributeError):
+    except STUMBLES:
         return False
 
 
@@ -468,7 +473,7 @@ def _judge_value(exercise: Exercise, result: Result, seed: int) -> Outcome:
     try:
         with np.errstate(all="ignore"):
             finding = exercise.judge(result.value, np.random.default_rng(seed))
-    except (TypeError, ValueError, AttributeError, IndexError, KeyError):
+    except STUMBLES:
         return Outcome(
             exercise,
             "failed",
@@ -541,6 +546,6 @@ def _same_answer(given: Any, wanted: Any, tolerance: float) -> bool:
         )
     try:
         given, wanted = float(given), float(wanted)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return bool(np.isclose(given, wanted, rtol=tolerance, atol=tolerance))

@@ -59,9 +59,9 @@ def paragraphs(outcome: Outcome) -> list[tuple[str, str]]:
 
 
 def _sentence(text: str) -> str:
-    """A capital at the start and a full stop at the end."""
+    """A capital at the start, unless a name of code stands there, and a full stop at the end."""
     text = text.strip()
-    text = text if text[0] in "`$" else text[0].upper() + text[1:]
+    text = text if re.match(r"[`$]|\w*[_(]", text) else text[0].upper() + text[1:]
     return text if text[-1] in ".?!`”:" else text + "."
 
 
@@ -205,6 +205,8 @@ def block(caption: str, value: Any, against: Any = None) -> str:
 
 
 def _markable(value: Any, against: Any) -> bool:
+    if isinstance(against, tuple):  # one value where several were expected
+        return False
     one, other = np.asarray(value), np.asarray(against)
     numeric = one.dtype.kind in "fiub" and other.dtype.kind in "fiub"
     return numeric and one.shape == other.shape and 1 <= one.ndim <= 2 and one.size <= SMALL
