@@ -240,6 +240,14 @@ def test_the_verdicts_shown_are_what_a_check_says(candidate):
     assert " ".join(said.split()) in [" ".join(block.split()) for block in shown], said
 
 
+def test_without_make_the_course_is_installed_as_the_readme_says():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (commands,) = re.findall(r"^```text\n(py -3 .*?)^```", read("how-to-use"), flags=re.M | re.S)
+    assert len(commands.splitlines()) == 3
+    for command in commands.splitlines():
+        assert f"\n{command}\n" in readme
+
+
 def test_the_answers_of_the_self_test_are_right(capsys):
     text = read("intro")
     blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S)

@@ -77,6 +77,8 @@ def test_the_page_on_use_says_how_to_get_the_course():
     assert "cd attention\n" in address(course_at(ELSEWHERE))
     assert "Colab" not in address(course_at(ELSEWHERE))
     assert "clone" not in address(course_at(NOWHERE))
+    for where in (GITHUB, ELSEWHERE, NOWHERE):
+        assert address(course_at(where)).startswith("**The course's folder.**")
 
 
 # --- the strip ------------------------------------------------------------------------------------

@@ -81,18 +81,25 @@ def address(course: Course) -> str:
     url, _ = course.repository
     if not url:
         return (
-            "**Colab.** The chapters are written to run there: no own folders, no shell commands, "
-            "and a first cell\nthat installs the package. That needs a published address, and this "
-            "copy of the course has none yet. As\nsoon as it has one, the strip under each "
-            "chapter's title holds a link."
+            "**The course's folder.** To work, you need the folder that this site is made from: a "
+            "notebook alone lacks\nthe checks. This copy of the site does not say where the folder "
+            "is published. Ask whoever sent you here.\n\n"
+            "**Colab.** The chapters are written to run there too. That needs the same address: as "
+            "soon as the site\nknows it, the strip under each chapter's title holds a link."
         )
     folder = url.removesuffix(".git").rsplit("/", 1)[-1]
-    commands = f"```text\ngit clone {url}\ncd {folder}\nmake lab\n```"
-    local = f"To get the course's folder and open it:\n\n{commands}"
+    commands = f"```text\ngit clone {url}\ncd {folder}\n```"
+    local = (
+        "**The course's folder.** To work, you need the folder that this site is made from. With "
+        f"git:\n\n{commands}"
+    )
     if not url.startswith("https://github.com/"):
         return local
-    colab = "**Colab.** The strip under each chapter's title holds a link that opens it there."
-    return f"{local}\n\n{colab}"
+    return (
+        f"{local}\n\nWithout git, choose *Code*, *Download ZIP* on [its page]({url}), and unpack "
+        "it.\n\n**Colab.** The strip under each chapter's title holds a link that opens it there. "
+        "Nothing is\ninstalled on your machine; Google asks for an account."
+    )
 
 
 WRITERS: dict[str, Callable[[Course], str]] = {

@@ -55,7 +55,9 @@ def entry(exercise: Exercise) -> str:
     lines = [f"### {exercise.heading}", "", facts, ""]
     if exercise.probes:
         lines += ["Put to the test:", "", *(f"- {probe.says}" for probe in exercise.probes), ""]
-    lines += ["Recognised by name:", "", *(f"- {m.name}" for m in exercise.mistakes), ""]
+    named = counted(len(exercise.mistakes), "mistake")
+    lines += [f"<details>\n<summary>Recognised by name: {named}</summary>", ""]
+    lines += [*(f"- {mistake.name}" for mistake in exercise.mistakes), "", "</details>", ""]
     if exercise.vary:
         lines += ["`--variant` gives it other numbers.", ""]
     return "\n".join(lines)
