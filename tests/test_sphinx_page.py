@@ -48,10 +48,11 @@ def app_for(docname, baseurl=""):
 # --- the ways to a chapter's notebook -------------------------------------------------------------
 
 
-def test_without_an_address_only_the_file_that_the_site_carries_is_offered():
+def test_without_an_address_the_file_and_what_running_it_takes_are_offered():
     ways = ways_to_get(course_at(NOWHERE), "notebooks/02-softmax")
     assert ways == [
-        ("Download the notebook", "../_sources/notebooks/02-softmax.ipynb", " download")
+        ("Download the notebook", "../_sources/notebooks/02-softmax.ipynb", " download"),
+        ("Run it on your machine", "../book/how-to-use.html#Where-to-read-and-work", ""),
     ]
 
 

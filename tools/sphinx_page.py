@@ -76,12 +76,14 @@ def spoken(paragraph: nodes.paragraph) -> list[nodes.Node]:
 def ways_to_get(course: Course, docname: str) -> list[tuple[str, str, str]]:
     """Words, address and further attributes of each way to open a chapter's notebook.
 
-    The site carries the file itself. The other ways need the address of the repository.
+    The site carries the file itself, and a page that says what running it takes. Colab needs the
+    address of the repository.
     """
-    ways = [("Download the notebook", f"../_sources/{docname}.ipynb", " download")]
+    ways = [
+        ("Download the notebook", f"../_sources/{docname}.ipynb", " download"),
+        ("Run it on your machine", f"../{HOW_TO_RUN}", ""),
+    ]
     address, branch = course.repository
-    if address:
-        ways.append(("Run it on your machine", f"../{HOW_TO_RUN}", ""))
     if address.startswith("https://github.com/"):
         name = address.removeprefix("https://github.com/").removesuffix(".git")
         colab = f"https://colab.research.google.com/github/{name}/blob/{branch}/{docname}.ipynb"
