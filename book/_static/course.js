@@ -1,5 +1,6 @@
 // Small things for every page: boxes that scroll sideways can be reached with the keyboard, a folded part
-// opens when a link leads into it or the page is printed, and paper is light whatever the screen is.
+// opens when a link leads into it or the page is printed, paper is light whatever the screen is, and the
+// contents that lie over a small screen close when a place on the page is chosen.
 
 const SCROLLING = [
   "pre",
@@ -55,6 +56,12 @@ function openAround(target) {
 function openHashTarget() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (target) openAround(target);
+}
+
+for (const drawer of document.querySelectorAll("dialog")) {
+  drawer.addEventListener("click", ({ target }) => {
+    if (target.closest('a[href^="#"]')) drawer.close();
+  });
 }
 
 window.addEventListener("resize", watchBoxes);

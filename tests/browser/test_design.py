@@ -69,6 +69,19 @@ def test_why_sqrt_leads_to_the_chapter_on_scaling(browser, site):
         assert visit.errors == []
 
 
+def test_what_was_searched_for_is_marked_in_the_text_and_not_in_the_navigation(browser, site):
+    with Visit(browser, site, "search", WIDE) as visit:
+        visit.page.goto(f"{site}/search.html?q=softmax")
+        visit.page.locator("#search-results a", has_text="From scores to weights").first.click()
+        grounds = [
+            visit.page.locator(f"{part} .highlighted").first.evaluate(
+                "it => getComputedStyle(it).backgroundColor"
+            )
+            for part in ("article", ".bd-sidebar-primary")
+        ]
+        assert grounds[0] != grounds[1] == "rgba(0, 0, 0, 0)"
+
+
 # --- reading marks --------------------------------------------------------------------------------
 
 
@@ -249,3 +262,11 @@ def test_a_line_of_prose_holds_about_seventy_letters(browser, site, page):
         )
         assert letters
         assert max(letters) <= 82
+
+
+def test_a_quiz_is_as_wide_as_prose(browser, site):
+    with Visit(browser, site, CHAPTER, WIDE) as visit:
+        paragraphs = visit.page.locator("article section > p").all()
+        prose = max(paragraph.bounding_box()["width"] for paragraph in paragraphs)
+        for part in (".quiz-choice", ".quiz-score"):
+            assert visit.page.locator(part).first.bounding_box()["width"] == prose, part

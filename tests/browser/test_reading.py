@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.browser.visit import WIDE, Visit
+from tests.browser.axe import violations
+from tests.browser.visit import PHONE, WIDE, Visit
 from tools.build_site import toc_pages
 
 PAGES = toc_pages()
@@ -76,6 +77,37 @@ def test_the_keyboard_leads_from_the_intro_to_a_chapter_and_to_its_solution(brow
         heading = visit.page.locator(":target").bounding_box()
         assert 0 <= heading["y"] < WIDE["height"] / 2
         assert visit.errors == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_buttons_open_the_navigation_and_the_contents(browser, site, scheme):
+    with Visit(browser, site, CHAPTER, PHONE, scheme) as visit:
+        page, drawer = visit.page, visit.page.locator("dialog[open]")
+        page.get_by_role("button", name="Toggle primary sidebar").click()
+        assert drawer.get_by_role("link", name="1 · How alike? Dot products").is_visible()
+        assert violations(page, "dialog[open]") == []
+        page.keyboard.press("Escape")
+        assert drawer.count() == 0
+
+        page.get_by_role("button", name="Toggle secondary sidebar").click()
+        assert violations(page, "dialog[open]") == []
+        drawer.get_by_role("link", name="Key takeaways").click()
+        assert drawer.count() == 0
+        page.wait_for_timeout(100)
+        heading = page.get_by_role("heading", name="Key takeaways").bounding_box()
+        assert 0 < heading["y"] < PHONE["height"] / 2
+        assert visit.errors == []
+
+
+def test_on_a_laptop_the_same_button_hides_the_navigation_and_brings_it_back(browser, site):
+    with Visit(browser, site, CHAPTER, WIDE) as visit:
+        title = visit.page.locator(".bd-article h1")
+        before = title.bounding_box()["x"]
+        visit.page.get_by_role("button", name="Toggle primary sidebar").click()
+        assert not visit.page.locator(".bd-sidebar-primary").is_visible()
+        assert 16 <= title.bounding_box()["x"] < before
+        visit.page.get_by_role("button", name="Toggle primary sidebar").click()
+        assert visit.page.locator(".bd-sidebar-primary").is_visible()
 
 
 def pixels(visit: Visit, box: dict) -> np.ndarray:
