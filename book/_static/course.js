@@ -36,7 +36,8 @@ function mark(boxes) {
 const allBoxes = () => [...document.querySelectorAll(SCROLLING)];
 
 // To measure a box the browser must lay it out, so each waits until it comes near the window. The keyboard
-// may go far at once: with the first key all are measured.
+// may go far at once: with the first key all are laid out and measured. To measure them where they are not
+// laid out would leave the browser with wrong heights, and links would miss their places.
 const near = new IntersectionObserver(
   (seen) => mark(seen.filter((one) => one.isIntersecting).map((one) => one.target)),
   { rootMargin: "100% 0px" },
@@ -45,6 +46,11 @@ const near = new IntersectionObserver(
 function watchBoxes() {
   near.disconnect();
   for (const box of allBoxes()) near.observe(box);
+}
+
+function layOutAll() {
+  document.documentElement.classList.add("all-laid-out");
+  mark(allBoxes());
 }
 
 function openAround(target) {
@@ -65,7 +71,7 @@ for (const drawer of document.querySelectorAll("dialog")) {
 }
 
 window.addEventListener("resize", watchBoxes);
-window.addEventListener("keydown", () => mark(allBoxes()), { once: true, capture: true });
+window.addEventListener("keydown", layOutAll, { once: true, capture: true });
 window.addEventListener("hashchange", openHashTarget);
 window.addEventListener("beforeprint", () => {
   const { dataset } = document.documentElement;

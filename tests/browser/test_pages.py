@@ -135,3 +135,18 @@ def test_a_link_into_a_long_page_ends_at_its_heading(browser, site, viewport):
     context.close()
     assert 0 <= top <= viewport["height"] / 4
     assert before > 0
+
+
+@pytest.mark.parametrize("heading", ["Only differences matter", "Quiz"])
+def test_a_place_chosen_in_the_contents_is_shown_though_a_key_was_pressed(browser, site, heading):
+    """With the first key all boxes are measured, of sections far from the window too."""
+    context = browser.new_context(viewport=PHONE)
+    page = context.new_page()
+    page.goto(f"{site}/notebooks/02-softmax.html", wait_until="load")
+    page.wait_for_timeout(500)
+    page.keyboard.press("Shift")
+    page.get_by_role("button", name="Toggle secondary sidebar").click()
+    page.locator("dialog[open]").get_by_role("link", name=heading).click()
+    page.wait_for_timeout(500)
+    assert 0 <= page.get_by_role("heading", name=heading).bounding_box()["y"] <= 200
+    context.close()
